@@ -1,0 +1,126 @@
+package wire
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+// cutter hands a stream over in pieces of random size.
+type cutter struct {
+	b   []byte
+	rng *rand.Rand
+}
+
+func (c *cutter) Read(p []byte) (int, error) {
+	if len(c.b) == 0 {
+		return 0, io.EOF
+	}
+	n := min(len(p), len(c.b), 1+c.rng.IntN(40))
+	copy(p, c.b[:n])
+	c.b = c.b[n:]
+	return n, nil
+}
+
+func readAll(t *testing.T, r *Reader) []byte {
+	t.Helper()
+	var all []byte
+	for {
+		batch, err := r.Next()
+		if err != nil {
+			if err != io.EOF {
+				t.Fatal(err)
+			}
+			return all
+		}
+		if len(batch) == 0 {
+			t.Fatal("an empty batch")
+		}
+		for len(batch) > 0 {
+			var line []byte
+			line, batch = Cut(batch)
+			all = append(all, line...)
+		}
+	}
+}
+
+func FuzzReader(f *testing.F) {
+	f.Add([]byte("{\"a\":1}\r\n\n[1]\nnoise\xff\x00\n{\"no\":\"end\"}"), uint64(1))
+	f.Fuzz(func(t *testing.T, in []byte, seed uint64) {
+		r := NewReader(&cutter{in, rand.New(rand.NewPCG(seed, 2))}, 0)
+		if got := readAll(t, r); !bytes.Equal(got, in) {
+			t.Fatalf("got %q, want %q", got, in)
+		}
+	})
+}
+
+func TestReaderOneByteAtATime(t *testing.T) {
+	in := strings.Repeat("{\"a\":\"b\"}\n\n", 1000) + "last"
+	if got := readAll(t, NewReader(iotest.OneByteReader(strings.NewReader(in)), 0)); string(got) != in {
+		t.Error("the stream changed")
+	}
+}
+
+func TestReaderLargeFrames(t *testing.T) {
+	big := strings.Repeat("x", 5<<20)
+	in := "small\n" + big + "\nsmall\n" + big + "\nend\n"
+	r := NewReader(strings.NewReader(in), 0)
+	if got := readAll(t, r); string(got) != in {
+		t.Error("the stream changed")
+	}
+	if len(r.buf) > keepSize {
+		t.Errorf("a buffer of %d bytes is kept", len(r.buf))
+	}
+}
+
+func TestReaderTooLong(t *testing.T) {
+	for _, size := range []int{101, 1000, readSize + 5, 3 * readSize} {
+		in := "first\n" + strings.Repeat("y", size) + "\nlast\n"
+		r := NewReader(&cutter{[]byte(in), rand.New(rand.NewPCG(3, 4))}, 100)
+		var got []string
+		for {
+			batch, err := r.Next()
+			if long, ok := AsTooLong(err); ok {
+				if len(long.Head) == 0 || long.Head[0] != 'y' {
+					t.Fatalf("head %q", long.Head)
+				}
+				got = append(got, "too long")
+				continue
+			}
+			if err != nil {
+				break
+			}
+			for len(batch) > 0 {
+				var line []byte
+				line, batch = Cut(batch)
+				got = append(got, string(line))
+			}
+		}
+		if strings.Join(got, "|") != "first\n|too long|last\n" {
+			t.Errorf("size %d: %q", size, got)
+		}
+	}
+}
+
+func TestReaderError(t *testing.T) {
+	boom := errors.New("boom")
+	r := NewReader(io.MultiReader(strings.NewReader("a\nb"), iotest.ErrReader(boom)), 0)
+	var got []byte
+	for {
+		batch, err := r.Next()
+		if err != nil {
+			if err != boom {
+				t.Errorf("got %v", err)
+			}
+			break
+		}
+		got = append(got, batch...)
+	}
+	if string(got) != "a\nb" {
+		t.Errorf("got %q", got)
+	}
+}

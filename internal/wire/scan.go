@@ -1,0 +1,222 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// Parse makes m the message in raw, which it keeps and does not copy. It reads
+// the top level and the members of params to the end of the line, since a peer
+// may put the id last (codex does), and skips over every other value by its
+// brackets and quotes only.
+func (m *Message) Parse(raw []byte) {
+	*m = Message{Raw: raw}
+	i := space(raw, 0)
+	if i == len(raw) {
+		return
+	}
+	switch raw[i] {
+	case '[':
+		m.Kind = Batch
+		return
+	case '{':
+	default:
+		m.Kind = Noise
+		return
+	}
+	m.Kind = Opaque
+	var seen uint8
+	end, ok := members(raw, i, func(key []byte, v Span) {
+		m.take(key, v, &seen)
+	})
+	if !ok || space(raw, end) != len(raw) {
+		return
+	}
+	switch {
+	case m.Method != "" && m.ID.Found():
+		m.Kind = Request
+	case m.Method != "":
+		m.Kind = Notification
+	case m.ID.Found() && (m.Result.Found() || m.Error.Found()):
+		m.Kind = Response
+	case m.Error.Found():
+		// Codex answers a notification with an error that has no id.
+		m.Kind = Response
+	}
+}
+
+const (
+	sawID = 1 << iota
+	sawMethod
+	sawParams
+	sawResult
+	sawError
+	sawSession
+)
+
+func (m *Message) take(key []byte, v Span, seen *uint8) {
+	var bit uint8
+	switch string(key) {
+	case "id":
+		bit, m.ID = sawID, v
+	case "method":
+		bit, m.Method = sawMethod, methodName(m.Raw[v.Off:v.End])
+	case "result":
+		bit, m.Result = sawResult, v
+	case "error":
+		bit, m.Error = sawError, v
+	case "params":
+		bit, m.Params = sawParams, v
+		if m.Raw[v.Off] == '{' {
+			members(m.Raw, v.Off, func(key []byte, v Span) {
+				if string(key) != "sessionId" {
+					return
+				}
+				if *seen&sawSession != 0 {
+					m.Twice = true
+				}
+				*seen |= sawSession
+				if m.Raw[v.Off] == '"' {
+					m.SessionText = v
+					m.Session = unquote(m.Raw[v.Off:v.End])
+				}
+			})
+		}
+	}
+	if bit != 0 && *seen&bit != 0 {
+		m.Twice = true
+	}
+	*seen |= bit
+}
+
+// members calls f for each member of the object that opens at raw[at], with
+// the decoded key and the span of the value, and returns the offset after the
+// object's end. It reports false where the object is not closed or a member is
+// malformed; f has then been called for those before.
+func members(raw []byte, at int, f func(key []byte, v Span)) (int, bool) {
+	i := space(raw, at+1)
+	if i < len(raw) && raw[i] == '}' {
+		return i + 1, true
+	}
+	for i < len(raw) {
+		if raw[i] != '"' {
+			return i, false
+		}
+		k := i
+		i = stringEnd(raw, i)
+		if i < 0 {
+			return len(raw), false
+		}
+		key := raw[k+1 : i-1]
+		if bytes.IndexByte(key, '\\') >= 0 {
+			key = unquote(raw[k:i])
+		}
+		i = space(raw, i)
+		if i >= len(raw) || raw[i] != ':' {
+			return i, false
+		}
+		i = space(raw, i+1)
+		v := i
+		i = valueEnd(raw, i)
+		if i <= v {
+			return v, false
+		}
+		f(key, Span{v, i})
+		i = space(raw, i)
+		if i >= len(raw) {
+			return i, false
+		}
+		switch raw[i] {
+		case '}':
+			return i + 1, true
+		case ',':
+			i = space(raw, i+1)
+		default:
+			return i, false
+		}
+	}
+	return i, false
+}
+
+func space(b []byte, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\r' || b[i] == '\n') {
+		i++
+	}
+	return i
+}
+
+// stringEnd returns the offset after the closing quote of the string that
+// opens at b[i], or -1.
+func stringEnd(b []byte, i int) int {
+	start := i + 1
+	for i = start; ; i++ {
+		n := bytes.IndexByte(b[i:], '"')
+		if n < 0 {
+			return -1
+		}
+		i += n
+		slashes := 0
+		for j := i - 1; j >= start && b[j] == '\\'; j-- {
+			slashes++
+		}
+		if slashes%2 == 0 {
+			return i + 1
+		}
+		start = i + 1
+	}
+}
+
+// valueEnd returns the offset after the value that starts at b[i], or -1. It
+// does not recurse: a frame may nest a million deep.
+func valueEnd(b []byte, i int) int {
+	if i >= len(b) {
+		return -1
+	}
+	switch b[i] {
+	case '"':
+		return stringEnd(b, i)
+	case '{', '[':
+		depth := 0
+		for i < len(b) {
+			switch b[i] {
+			case '"':
+				if i = stringEnd(b, i); i < 0 {
+					return -1
+				}
+				continue
+			case '{', '[':
+				depth++
+			case '}', ']':
+				if depth--; depth == 0 {
+					return i + 1
+				}
+			}
+			i++
+		}
+		return -1
+	}
+	for i < len(b) {
+		switch b[i] {
+		case ',', '}', ']', ' ', '\t', '\r', '\n', ':', '"', '{', '[':
+			return i
+		}
+		i++
+	}
+	return i
+}
+
+// unquote decodes a JSON string's text. Where it has no escape the result
+// aliases it.
+func unquote(text []byte) []byte {
+	if len(text) < 2 {
+		return nil
+	}
+	if bytes.IndexByte(text, '\\') < 0 {
+		return text[1 : len(text)-1]
+	}
+	var s string
+	if json.Unmarshal(text, &s) != nil {
+		return text[1 : len(text)-1]
+	}
+	return []byte(s)
+}

@@ -1,0 +1,187 @@
+package wire
+
+// Valid reports whether b is one JSON value with white space around it, as
+// encoding/json's Valid does, but without a limit on nesting and without
+// recursion: a frame a million brackets deep must neither be called broken nor
+// eat the stack.
+func Valid(b []byte) bool {
+	var stack []byte // the open brackets
+	i := space(b, 0)
+	for {
+		// A value starts at b[i].
+		if i >= len(b) {
+			return false
+		}
+		switch c := b[i]; c {
+		case '{':
+			i = space(b, i+1)
+			if i < len(b) && b[i] == '}' {
+				i++
+				break
+			}
+			stack = append(stack, c)
+			if i = memberStart(b, i); i < 0 {
+				return false
+			}
+			continue
+		case '[':
+			i = space(b, i+1)
+			if i < len(b) && b[i] == ']' {
+				i++
+				break
+			}
+			stack = append(stack, c)
+			continue
+		default:
+			if i = scalarEnd(b, i); i < 0 {
+				return false
+			}
+		}
+		// A value has ended: close what it closes, or go to the next one.
+		for {
+			i = space(b, i)
+			if len(stack) == 0 {
+				return i == len(b)
+			}
+			if i >= len(b) {
+				return false
+			}
+			object := stack[len(stack)-1] == '{'
+			if b[i] == ',' {
+				i = space(b, i+1)
+				if object {
+					if i = memberStart(b, i); i < 0 {
+						return false
+					}
+				}
+				break
+			}
+			if object && b[i] != '}' || !object && b[i] != ']' {
+				return false
+			}
+			stack = stack[:len(stack)-1]
+			i++
+		}
+	}
+}
+
+// memberStart passes a key and its colon and returns where the value starts.
+func memberStart(b []byte, i int) int {
+	if i >= len(b) || b[i] != '"' {
+		return -1
+	}
+	if i = scalarEnd(b, i); i < 0 {
+		return -1
+	}
+	i = space(b, i)
+	if i >= len(b) || b[i] != ':' {
+		return -1
+	}
+	return space(b, i+1)
+}
+
+// scalarEnd returns the offset after the string, number or literal at b[i], or
+// -1 where it is malformed.
+func scalarEnd(b []byte, i int) int {
+	switch c := b[i]; {
+	case c == '"':
+		return strictString(b, i+1)
+	case c == 't':
+		return literal(b, i, "true")
+	case c == 'f':
+		return literal(b, i, "false")
+	case c == 'n':
+		return literal(b, i, "null")
+	case c == '-' || c >= '0' && c <= '9':
+		return number(b, i)
+	}
+	return -1
+}
+
+func literal(b []byte, i int, word string) int {
+	if len(b)-i < len(word) || string(b[i:i+len(word)]) != word {
+		return -1
+	}
+	return i + len(word)
+}
+
+func digits(b []byte, i int) int {
+	for i < len(b) && b[i] >= '0' && b[i] <= '9' {
+		i++
+	}
+	return i
+}
+
+func number(b []byte, i int) int {
+	if b[i] == '-' {
+		i++
+	}
+	switch {
+	case i < len(b) && b[i] == '0':
+		i++
+	case i < len(b) && b[i] >= '1' && b[i] <= '9':
+		i = digits(b, i)
+	default:
+		return -1
+	}
+	if i < len(b) && b[i] == '.' {
+		j := digits(b, i+1)
+		if j == i+1 {
+			return -1
+		}
+		i = j
+	}
+	if i < len(b) && (b[i] == 'e' || b[i] == 'E') {
+		i++
+		if i < len(b) && (b[i] == '+' || b[i] == '-') {
+			i++
+		}
+		j := digits(b, i)
+		if j == i {
+			return -1
+		}
+		i = j
+	}
+	return i
+}
+
+// plain marks the bytes that stand for themselves in a string.
+var plain = func() (t [256]bool) {
+	for c := 0x20; c < 256; c++ {
+		t[c] = c != '"' && c != '\\'
+	}
+	return
+}()
+
+func strictString(b []byte, i int) int {
+	for i < len(b) {
+		c := b[i]
+		if plain[c] {
+			i++
+			continue
+		}
+		if c == '"' {
+			return i + 1
+		}
+		if c != '\\' || i+1 >= len(b) {
+			return -1
+		}
+		switch b[i+1] {
+		case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+			i += 2
+		case 'u':
+			if len(b)-i < 6 {
+				return -1
+			}
+			for _, h := range b[i+2 : i+6] {
+				if !(h >= '0' && h <= '9' || h >= 'a' && h <= 'f' || h >= 'A' && h <= 'F') {
+					return -1
+				}
+			}
+			i += 6
+		default:
+			return -1
+		}
+	}
+	return -1
+}
