@@ -1,0 +1,100 @@
+package state
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"acp-shim/proxy"
+)
+
+func TestSessionHasOneOwner(t *testing.T) {
+	d, err := Open(filepath.Join(t.TempDir(), "state"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, _ := d.Sessions("agy", "/home", true)
+	two, _ := d.Sessions("agy", "/home", true)
+	other, _ := d.Sessions("agy", "/elsewhere", true)
+	if _, err := one.Claim("s"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := one.Claim("s"); err != nil {
+		t.Errorf("the owner is refused: %v", err)
+	}
+	if _, err := two.Claim("s"); err == nil || !strings.Contains(err.Error(), "in use by another acp-shim (pid ") {
+		t.Errorf("a second owner: %v", err)
+	}
+	if _, err := other.Claim("s"); err != nil {
+		t.Errorf("the same id of another home is another session: %v", err)
+	}
+	one.Release("s")
+	if _, err := two.Claim("s"); err != nil {
+		t.Errorf("after its release: %v", err)
+	}
+}
+
+func TestRecordIsKept(t *testing.T) {
+	d, _ := Open(t.TempDir())
+	s, _ := d.Sessions("agy", "", true)
+	want := proxy.Record{ID: "s", Real: "r", Cwd: "/w", Config: []proxy.Setting{{Key: "model", Method: "session/set_config_option", Params: `{"configId":"model"}`}}}
+	if err := s.Save(want); err != nil {
+		t.Fatal(err)
+	}
+	again, _ := d.Sessions("agy", "", true)
+	got, err := again.Claim("s")
+	if err != nil || got == nil || got.Real != "r" || len(got.Config) != 1 || got.Config[0] != want.Config[0] {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	off, _ := d.Sessions("agy", "", false)
+	again.Release("s")
+	if got, _ := off.Claim("s"); got == nil || got.Config != nil || got.Real != "r" {
+		t.Errorf("with remembering off: %+v", got)
+	}
+	entries, _ := filepath.Glob(filepath.Join(d.Path(), "sessions", "*", "*"))
+	for _, e := range entries {
+		if info, _ := os.Stat(e); info.Mode().Perm() != 0o600 {
+			t.Errorf("%s has mode %v", e, info.Mode())
+		}
+	}
+}
+
+func TestDamageIsForgotten(t *testing.T) {
+	d, _ := Open(t.TempDir())
+	if err := d.Learn("cancel", "agy 1", 2); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	if !d.Fact("cancel", "agy 1", &n) || n != 2 {
+		t.Errorf("got %d", n)
+	}
+	os.WriteFile(filepath.Join(d.Path(), "cancel.json"), []byte(`{"agy`), 0o600)
+	if d.Fact("cancel", "agy 1", &n) {
+		t.Error("half a file was believed")
+	}
+	if err := d.Learn("cancel", "agy 1", 1); err != nil || !d.Fact("cancel", "agy 1", &n) || n != 1 {
+		t.Errorf("after damage: %d, %v", n, err)
+	}
+}
+
+func TestWithoutADirectory(t *testing.T) {
+	var d *Dir
+	s, err := d.Sessions("agy", "", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rec, err := s.Claim("s"); rec != nil || err != nil {
+		t.Errorf("got %v, %v", rec, err)
+	}
+	s.Release("s")
+	if err := s.Save(proxy.Record{ID: "s"}); err != nil {
+		t.Error(err)
+	}
+	if d.Learn("cancel", "x", 1) != nil || d.Fact("cancel", "x", new(int)) {
+		t.Error("something was kept nowhere")
+	}
+	if Path(func(string) string { return "" }) != "" {
+		t.Error("a place was made up")
+	}
+}

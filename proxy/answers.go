@@ -1,0 +1,213 @@
+package proxy
+
+import (
+	"bytes"
+
+	"github.com/tidwall/gjson"
+
+	"acp-shim/internal/wire"
+)
+
+// beforeAnswer changes an answer that names sessions by the agent's ids.
+func (c *Core) beforeAnswer(a *Agent, r *Request, m *Message) {
+	if len(c.alias) == 0 || !m.Result.Found() {
+		return
+	}
+	if id, ok := m.At(m.Result, "sessionId"); ok {
+		c.unalias(m, id)
+	}
+	if r.Method == mList {
+		list, _ := m.At(m.Result, "sessions")
+		for i := range m.Elements(list) {
+			list, _ = m.At(m.Result, "sessions")
+			if id, ok := m.At(m.Elements(list)[i], "sessionId"); ok {
+				c.unalias(m, id)
+			}
+		}
+	}
+}
+
+func (c *Core) unalias(m *Message, id Span) {
+	if s, ok := c.alias[m.String(id)]; ok {
+		m.Set(id, wire.Quote(s.id))
+	}
+}
+
+// afterAnswer carries out what an agent's answer means for sessions and
+// processes, once the client has it.
+func (c *Core) afterAnswer(a *Agent, r *Request, m *Message) {
+	good := m.Result.Found()
+	switch r.Method {
+	case mInitialize:
+		c.initialized(a, r, m)
+		return
+	case mAuthenticate, mLogout:
+		if good {
+			c.authChanged(a, r)
+		}
+		return
+	case mNew, mFork:
+		c.sessionMade(a, r, m)
+		return
+	}
+	s := r.session
+	if s == nil {
+		return
+	}
+	switch r.Method {
+	case mPrompt:
+		if s.running != r {
+			return
+		}
+		if good && !gjson.GetBytes(m.Text(m.Result), "stopReason").Exists() {
+			s.native = true
+		}
+		if good {
+			s.turns++
+		}
+		c.settleTurn(s)
+	case mLoad, mResume:
+		c.opened(s, a, r, good)
+	case mClose, mDelete:
+		if good {
+			c.closed(s)
+		}
+	case mSetMode, mSetConfig, mSetModel:
+		if good {
+			c.remember(s, r)
+		}
+	}
+}
+
+// remember keeps what the client has set, so that another process can be told.
+func (c *Core) remember(s *Session, r *Request) {
+	var m Message
+	m.Parse(r.orig)
+	key := ""
+	switch r.Method {
+	case mSetMode:
+		key = "mode"
+	case mSetModel:
+		key = "model"
+	case mSetConfig:
+		// The names that clients give the option's id; see rewrite.
+		for _, name := range []string{"configId", "configOptionId", "optionId"} {
+			if id, ok := m.At(m.Params, name); ok {
+				key = m.String(id)
+			}
+		}
+	}
+	if key == "" {
+		return
+	}
+	kept := s.config[:0:0]
+	for _, x := range s.config {
+		if x.Key != key {
+			kept = append(kept, x)
+		}
+	}
+	s.config = append(kept, Setting{Key: key, Method: r.Method, Params: string(m.Text(m.Params))})
+	c.fx.save(c.record(s))
+}
+
+func (c *Core) record(s *Session) Record {
+	rec := Record{ID: s.id, Config: s.config}
+	if s.real != s.id {
+		rec.Real = s.real
+	}
+	var m Message
+	m.Parse(s.open)
+	if cwd, ok := m.At(m.Params, "cwd"); ok {
+		rec.Cwd = m.String(cwd)
+	}
+	return rec
+}
+
+// sessionMade takes the answer to session/new or session/fork.
+func (c *Core) sessionMade(a *Agent, r *Request, m *Message) {
+	if r.Method == mNew && a.reserved > 0 {
+		a.reserved--
+	}
+	id, ok := m.At(m.Result, "sessionId")
+	if !m.Result.Found() || !ok || m.String(id) == "" {
+		c.freed(a)
+		return
+	}
+	s := c.sessions[m.String(id)]
+	if s == nil {
+		s = c.addSession(m.String(id))
+	}
+	if s.agent != nil {
+		s.agent.detach(s)
+	}
+	s.agent, s.state, s.open = a, Idle, bytes.Clone(r.orig)
+	a.attach(s)
+	s.claimed = true
+	if c.policy.Exclusive {
+		c.fx.claim(s.id)
+		c.keepStandby()
+	}
+	c.pump(s)
+	c.settleIfIdle(s)
+}
+
+// opened takes the answer to a load or resume of the client's.
+func (c *Core) opened(s *Session, a *Agent, r *Request, good bool) {
+	if !c.policy.Exclusive {
+		if good {
+			s.agent, s.open = a, bytes.Clone(r.orig)
+			a.attach(s)
+			if s.state == Cold {
+				s.state = Idle
+			}
+		} else if s.state == Cold && s.agent == nil {
+			c.forgetSession(s)
+		}
+		return
+	}
+	if s.state != Opening || s.agent != a {
+		return
+	}
+	switch {
+	case good:
+		s.open = bytes.Clone(r.orig)
+		c.live(s)
+	case s.restore.live:
+		// It was live in this process before, and still is.
+		s.state = Idle
+		c.pump(s)
+	default:
+		c.detach(s)
+		s.state = Cold
+		if s.open == nil {
+			// Nobody has it: what waits gets the agent's own answer.
+			s.state = Gone
+			c.pump(s)
+			if len(s.queue) == 0 {
+				c.forgetSession(s)
+			}
+		} else {
+			c.wake(s)
+		}
+	}
+}
+
+// closed takes a session off its process.
+func (c *Core) closed(s *Session) {
+	c.detach(s)
+	s.state = Gone
+	c.pump(s)
+	c.forgetSession(s)
+}
+
+func (c *Core) detach(s *Session) {
+	a := s.agent
+	if a == nil {
+		return
+	}
+	a.detach(s)
+	s.agent = nil
+	if a.state < condemned {
+		c.freed(a)
+	}
+}

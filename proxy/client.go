@@ -1,0 +1,291 @@
+package proxy
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+
+	"acp-shim/internal/wire"
+)
+
+func undo(m *Message) []byte { return wire.Undo(m.Raw, m.Edits()) }
+
+// client is the event that a line came from the client. It is parsed in place;
+// what must be kept is copied.
+func (c *Core) client(line []byte) {
+	m := &c.msg
+	m.Parse(line)
+	switch m.Kind {
+	case wire.Blank:
+		// Some agents answer a blank line with an error (see clients.md).
+		c.tap(Client, Nobody, line, m, "blank", false)
+	case wire.Noise, wire.Opaque:
+		c.send(c.primary(), m, nil, false)
+	case wire.Batch:
+		c.batch(m)
+	case wire.Response:
+		c.clientAnswers(m)
+	default:
+		c.clientSays(m)
+	}
+}
+
+// clientTooLong is the event that the client sent a line beyond the limit.
+func (c *Core) clientTooLong(head []byte, limit int) {
+	id := []byte("null")
+	var m Message
+	m.Parse(head)
+	if m.ID.Found() && m.ID.End < len(head) {
+		id = m.Text(m.ID)
+	}
+	msg := fmt.Sprintf("acp-shim: a frame of more than %d MiB was not sent on; split it, or raise --max-frame", limit>>20)
+	c.fx.log(slog.LevelError, "a frame from the client is too long", "limit", limit)
+	c.shimToClient(response(id, ErrorBody(-32600, msg, nil)), "too long")
+}
+
+// clientSays takes a request or a notification.
+func (c *Core) clientSays(m *Message) {
+	var r *Request
+	if m.Kind == wire.Request {
+		c.seq++
+		r = &Request{Method: m.Method, id: append([]byte(nil), m.Text(m.ID)...), sequence: c.seq}
+		c.requests.put(r.id, r)
+	}
+	if c.ending {
+		c.refuse(m, r, "acp-shim is ending, since its input has ended")
+		return
+	}
+	switch {
+	case m.Method == mInitialize && r != nil:
+		c.initialize(m, r)
+	case c.opening && !c.decided:
+		// Which profile applies is known when initialize is answered.
+		c.gate = append(c.gate, c.hold(m, r))
+	case m.Method == mCancelRequest && c.cancelRequest(m):
+	case m.Method == mCancel:
+		c.cancel(m, r)
+	default:
+		c.route(m, r, false)
+	}
+}
+
+// hold keeps a frame for later.
+func (c *Core) hold(m *Message, r *Request) *held {
+	h := &held{m: m.Clone(), request: r, seen: true}
+	c.heldSize += len(m.Raw)
+	c.tap(Client, Nobody, m.Raw, m, "held", false)
+	if r != nil {
+		r.held = h
+	}
+	return h
+}
+
+func (c *Core) unhold(h *held) {
+	c.heldSize -= len(h.m.Raw)
+	if h.request != nil {
+		h.request.held = nil
+	}
+}
+
+// route finds the session or the process that a frame is for.
+func (c *Core) route(m *Message, r *Request, again bool) {
+	if c.heldSize+len(m.Raw) > heldLimit {
+		c.refuse(m, r, "acp-shim: more than 256 MiB of frames wait for the agent already")
+		return
+	}
+	if len(m.Session) > 0 {
+		s := c.sessions[string(m.Session)]
+		if s == nil && (m.Method == mLoad || m.Method == mResume) && r != nil {
+			s = c.addSession(string(m.Session))
+		}
+		if r != nil {
+			r.session = s
+		}
+		if s != nil {
+			c.sessionFrame(s, m, r, again)
+			return
+		}
+	}
+	if m.Method == mNew && r != nil && c.policy.Exclusive {
+		c.newSession(m, r, again)
+		return
+	}
+	c.send(c.primary(), m, r, again)
+}
+
+// send passes a frame of the client's through the chain to process a, or keeps
+// it until a takes frames. With no process to be had it is refused.
+func (c *Core) send(a *Agent, m *Message, r *Request, again bool) {
+	if a == nil {
+		c.refuse(m, r, c.crashText())
+		return
+	}
+	if !a.takes() {
+		h := r.heldOrNil()
+		if h == nil {
+			if again {
+				h = &held{m: m.Clone(), request: r, seen: true}
+				c.heldSize += len(h.m.Raw)
+				if r != nil {
+					r.held = h
+				}
+			} else {
+				h = c.hold(m, r)
+			}
+		}
+		a.queue = append(a.queue, h)
+		return
+	}
+	s := c.step()
+	defer c.done(s)
+	s.msg, s.agent, s.request = m, a, r
+	if r != nil {
+		s.session = r.session
+		if kept(r.Method) && r.orig == nil {
+			r.orig = append([]byte(nil), m.Raw...)
+		}
+	} else if len(m.Session) > 0 {
+		s.session = c.sessions[string(m.Session)]
+	}
+	c.down(s, m)
+	if s.dropped {
+		c.tap(Client, Nobody, m.Raw, m, s.why, again)
+		if r != nil && !r.answered {
+			c.bug("%s was dropped without an answer", r.Method)
+			c.answer(r, ErrorBody(CodeInternal, "acp-shim: internal error", nil), "internal error")
+		}
+		return
+	}
+	if s.session != nil {
+		s.session.order++
+		if s.session.real != s.session.id && m.SessionText.Found() {
+			m.Set(m.SessionText, wire.Quote(s.session.real))
+		}
+	}
+	if r != nil {
+		r.agent = a
+		a.open++
+		if s.session != nil {
+			r.order = s.session.order
+		}
+		if r.keep {
+			r.sent = append([]byte(nil), m.Raw...)
+		}
+	}
+	c.tap(Client, AgentPeer(a.gen), m.Raw, m, "", again)
+	c.fx.toAgent(a.gen, m.Raw)
+}
+
+func (r *Request) heldOrNil() *held {
+	if r == nil {
+		return nil
+	}
+	return r.held
+}
+
+// release sends a frame that was held.
+func (c *Core) release(h *held) {
+	c.unhold(h)
+	if h.request != nil && h.request.answered {
+		return
+	}
+	c.route(h.m, h.request, true)
+}
+
+// refuse answers a request with an error of the shim's; anything else is dropped.
+func (c *Core) refuse(m *Message, r *Request, why string) {
+	c.tap(Client, Nobody, m.Raw, m, "refused", false)
+	if r != nil {
+		c.answer(r, ErrorBody(CodeInternal, why, nil), "refused")
+	}
+}
+
+// cancelRequest carries out $/cancel_request for a request that has not been
+// sent. It reports false for any other.
+func (c *Core) cancelRequest(m *Message) bool {
+	id, ok := m.At(m.Params, "requestId")
+	if !ok {
+		return false
+	}
+	r, ok := c.requests.get(m.Text(id))
+	if !ok || !r.Held() {
+		if ok && r.agent != nil && r.agent.state < condemned {
+			c.sendCancelRequest(m, r)
+			return true
+		}
+		return false
+	}
+	c.tap(Client, Nobody, m.Raw, m, "request was held", false)
+	c.answer(r, ErrorBody(CodeCancelled, "request cancelled", nil), "cancelled while held")
+	return true
+}
+
+// sendCancelRequest sends $/cancel_request to the process that has the request.
+func (c *Core) sendCancelRequest(m *Message, r *Request) {
+	s := c.step()
+	defer c.done(s)
+	s.msg, s.agent, s.session, s.request = m, r.agent, r.session, r
+	c.down(s, m)
+	if s.dropped || !r.agent.takes() {
+		c.tap(Client, Nobody, m.Raw, m, s.why, false)
+		return
+	}
+	c.tap(Client, AgentPeer(r.agent.gen), m.Raw, m, "", false)
+	c.fx.toAgent(r.agent.gen, m.Raw)
+}
+
+// cancel takes a session/cancel, which never waits behind anything.
+func (c *Core) cancel(m *Message, r *Request) {
+	sess := c.sessions[string(m.Session)]
+	if r != nil {
+		r.session = sess
+	}
+	var a *Agent
+	if sess != nil {
+		a = sess.agent
+	}
+	if a == nil && (sess == nil || !c.policy.Exclusive) {
+		a = c.primary()
+	}
+	if a != nil && a.takes() && a.state < condemned {
+		c.send(a, m, r, false)
+		return
+	}
+	s := c.step()
+	defer c.done(s)
+	s.msg, s.session, s.request = m, sess, r
+	c.down(s, m)
+	c.tap(Client, Nobody, m.Raw, m, "nothing to cancel", false)
+	if r != nil {
+		c.answer(r, ResultBody("{}"), "nothing to cancel")
+	}
+}
+
+// clientAnswers passes the client's answer to the process that asked.
+func (c *Core) clientAnswers(m *Message) {
+	id := m.Text(m.ID)
+	asked, ok := c.asked.get(id)
+	if !ok {
+		// Nobody asked: the first process may make of it what it likes.
+		c.send(c.primary(), m, nil, false)
+		return
+	}
+	c.asked.drop(id, func(x *Asked) bool { return x == asked })
+	s := c.step()
+	defer c.done(s)
+	s.msg, s.agent, s.session, s.asked = m, asked.agent, asked.session, asked
+	c.down(s, m)
+	asked.agent.forget(asked)
+	switch {
+	case s.dropped:
+		c.tap(Client, Nobody, m.Raw, m, s.why, false)
+	case asked.settled || asked.agent.state >= condemned:
+		c.tap(Client, Nobody, m.Raw, m, "late", false)
+	default:
+		if !bytes.Equal(asked.id, asked.as) {
+			m.Set(m.ID, string(asked.id))
+		}
+		c.tap(Client, AgentPeer(asked.agent.gen), m.Raw, m, "", false)
+		c.fx.toAgent(asked.agent.gen, m.Raw)
+	}
+}

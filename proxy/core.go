@@ -1,0 +1,246 @@
+package proxy
+
+import (
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"time"
+)
+
+// Options are what the core is told at the start.
+type Options struct {
+	// Chain is the list of interceptors, the one nearest to the client first.
+	Chain []Interceptor
+	// Taps see everything and change nothing.
+	Taps []Tap
+	// Policy decides from the agent's answer to initialize, the text of its
+	// result, how processes are used. Nil: as a plain relay, and then nothing
+	// waits for that answer.
+	Policy func(result []byte) Policy
+	// Guess is the policy that holds before that; it cannot be Exclusive.
+	Guess Policy
+	// Nonce makes the ids of the shim's own requests differ between shims that
+	// are put one behind the other.
+	Nonce string
+	// MaxAgents bounds the processes that live at a time; 0 is 6.
+	MaxAgents int
+	// Standby keeps a started process waiting once one would have been used.
+	Standby bool
+	// IdleTimeout ends a process that nothing has used for that long; 0 never.
+	IdleTimeout time.Duration
+	// Strict panics on what would be a bug of an interceptor's, for tests.
+	Strict bool
+}
+
+// Limits of the core. They are the same for everybody, so that what a user sees
+// does not depend on a setting that nobody would find.
+const (
+	termAfter   = 300 * time.Millisecond
+	killAfter   = 750 * time.Millisecond
+	stuckAfter  = time.Second
+	startLimit  = 30 * time.Second
+	loadLimit   = 20 * time.Second
+	endLimit    = 2 * time.Second
+	endNow      = 300 * time.Millisecond
+	crashWindow = 30 * time.Second
+	crashLimit  = 3
+	// heldLimit bounds the bytes of the client's frames that wait.
+	heldLimit = 256 << 20
+)
+
+// Core owns every decision and does nothing itself: events go in, effects come
+// out. It is not safe for concurrent use; the loop's lock is around it.
+type Core struct {
+	fx    effects
+	opt   Options
+	chain []Interceptor
+	taps  []Tap
+
+	policy  Policy
+	decided bool   // the policy is settled
+	init    []byte // the client's last initialize, as it came
+	auth    []byte // the client's last authenticate that succeeded
+	agent0  []byte // the last result of initialize
+	opening bool   // the client's initialize waits for its answer
+	gate    []*held
+
+	agents   []*Agent // living ones, oldest first
+	gen      int
+	sessions map[string]*Session
+	alias    map[string]*Session // by the agent's id where it differs
+	waiting  []*held             // wait for a process to be free
+	crashes  int
+
+	requests idTable[*Request] // of the client, by its id
+	asked    idTable[*Asked]   // of agents, by the id that the client knows
+	own      map[string]*Request
+	ownSeq   uint64
+	seq      uint64
+	askedSeq int
+	heldSize int
+
+	inputEnd bool // the client will ask for nothing more
+	ending   bool // the processes have been told so
+	standby  bool // a process would have been of use
+	finished bool
+	code     int // the exit code
+	lastExit string
+
+	steps []*Step
+	msg   Message
+	frame Frame
+}
+
+func newCore(fx effects, opt Options) *Core {
+	if opt.MaxAgents <= 0 {
+		opt.MaxAgents = 6
+	}
+	opt.Guess.Exclusive = false
+	return &Core{
+		fx: fx, opt: opt, chain: opt.Chain, taps: opt.Taps, policy: opt.Guess,
+		decided:  opt.Policy == nil,
+		sessions: map[string]*Session{}, alias: map[string]*Session{},
+		own:      map[string]*Request{},
+		requests: newIDTable[*Request](), asked: newIDTable[*Asked](),
+		askedSeq: 1 << 30,
+	}
+}
+
+// step gives out a Step; done takes it back. Steps nest where the shim sends a
+// frame of its own in the middle of one.
+func (c *Core) step() *Step {
+	if n := len(c.steps); n > 0 {
+		s := c.steps[n-1]
+		c.steps = c.steps[:n-1]
+		return s
+	}
+	return &Step{core: c}
+}
+
+func (c *Core) done(s *Step) {
+	*s = Step{core: c, verbs: s.verbs[:0]}
+	c.steps = append(c.steps, s)
+}
+
+// call runs one interceptor and then carries out what it said. After a panic
+// the frame and everything else are as they were before the call.
+func (c *Core) call(s *Step, at int, m *Message, f func(Interceptor, *Step, *Message)) {
+	s.at = at
+	if c.guarded(s, m, f) {
+		for i := 0; i < len(s.verbs); i++ {
+			s.verbs[i]()
+		}
+	}
+	s.verbs = s.verbs[:0]
+}
+
+// Fatal is implemented by an interceptor that must not be passed over: when it
+// panics, the process that the frame belongs to is ended.
+type Fatal interface{ Fatal() }
+
+func (c *Core) guarded(s *Step, m *Message, f func(Interceptor, *Step, *Message)) (ok bool) {
+	var before Message
+	if m != nil {
+		before = *m
+	}
+	defer func() {
+		if ok {
+			return
+		}
+		p := recover()
+		if c.opt.Strict {
+			panic(p)
+		}
+		if m != nil {
+			*m = before
+		}
+		s.verbs = s.verbs[:0]
+		c.fx.log(slog.LevelError, "an interceptor panicked; its changes are dropped",
+			"interceptor", fmt.Sprintf("%T", c.chain[s.at]), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		if _, fatal := c.chain[s.at].(Fatal); fatal && s.session != nil {
+			c.recycle(s.session, "internal error")
+		}
+	}()
+	f(c.chain[s.at], s, m)
+	return true
+}
+
+func fromClient(i Interceptor, s *Step, m *Message) { i.FromClient(s, m) }
+func fromAgent(i Interceptor, s *Step, m *Message)  { i.FromAgent(s, m) }
+
+// down runs the chain towards the agent.
+func (c *Core) down(s *Step, m *Message) {
+	for i := 0; i < len(c.chain) && !s.dropped; i++ {
+		c.call(s, i, m, fromClient)
+	}
+}
+
+// up runs the chain towards the client.
+func (c *Core) up(s *Step, m *Message) {
+	for i := len(c.chain) - 1; i >= 0 && !s.dropped; i-- {
+		c.call(s, i, m, fromAgent)
+	}
+}
+
+// timer is the event that a timer has run out.
+func (c *Core) timer(k timerKey) {
+	switch k.kind {
+	case timerChain:
+		s := c.step()
+		c.call(s, k.gen, nil, func(i Interceptor, s *Step, _ *Message) { i.Timer(s, k.name) })
+		c.done(s)
+	case timerTerm:
+		c.fx.terminate(k.gen)
+	case timerKill:
+		c.fx.kill(k.gen)
+	case timerStuck:
+		c.stuck(k.gen)
+	case timerStart:
+		c.startTimeout(k.gen)
+	case timerLoad:
+		c.loadTimeout(k.name)
+	case timerIdle:
+		c.idleTimeout(k)
+	case timerEnd:
+		c.endTimeout()
+	case timerCrash:
+		c.crashes--
+	case timerBlocked:
+		if a := c.agentOf(k.gen); a != nil {
+			c.fx.log(slog.LevelError, "the agent takes no input; it is ended", "agent", a.gen)
+			a.cause = "the agent took nothing for 30 s while requests for it were waiting"
+			c.condemn(a, "takes no input", hard)
+		}
+	}
+}
+
+// tap reports a frame. from and to are its edge; b is as it was sent.
+func (c *Core) tap(from, to Peer, b []byte, m *Message, why string, again bool) {
+	if len(c.taps) == 0 {
+		return
+	}
+	f := &c.frame
+	*f = Frame{From: from, To: to, Bytes: b, Why: why, Again: again}
+	if m != nil {
+		f.Edits, f.Session = m.Edits(), m.Session
+		if to == Nobody && len(f.Edits) > 0 {
+			f.Bytes, f.Edits = undo(m), nil
+		}
+	}
+	for _, t := range c.taps {
+		t.Frame(f)
+	}
+}
+
+func (c *Core) event(e *Event) {
+	for _, t := range c.taps {
+		t.Event(e)
+	}
+}
+
+func (c *Core) bug(format string, args ...any) {
+	if c.opt.Strict {
+		panic(fmt.Sprintf(format, args...))
+	}
+	c.fx.log(slog.LevelError, "internal error", "what", fmt.Sprintf(format, args...))
+}

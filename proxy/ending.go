@@ -1,0 +1,158 @@
+package proxy
+
+import (
+	"fmt"
+	"log/slog"
+	"sort"
+
+	"github.com/tidwall/gjson"
+
+	"acp-shim/internal/wire"
+)
+
+// sortRequests puts requests in the order in which they came.
+func sortRequests(list []*Request) {
+	sort.Slice(list, func(i, j int) bool { return list[i].sequence < list[j].sequence })
+}
+
+// exitText says for an error what became of a process and what to do.
+func (c *Core) exitText(a *Agent, e Exit, wanted bool) string {
+	text := "acp-shim: the agent " + e.Words
+	switch {
+	case e.Failed:
+		text = "acp-shim: " + e.Words
+	case a.cause != "":
+		text = "acp-shim: the agent was ended, since " + a.cause
+	case wanted:
+		text = "acp-shim: the agent process was ended"
+	}
+	if e.Stderr != "" && !wanted {
+		text += "; its last words: " + e.Stderr
+	}
+	return text
+}
+
+// exitData is the machine's part of the same error.
+func (c *Core) exitData(a *Agent) any {
+	return map[string]any{"reason": "agent_gone", "agent": a.gen, "exit": a.exit}
+}
+
+func (c *Core) crashText() string {
+	if c.ending {
+		return "acp-shim is ending"
+	}
+	text := fmt.Sprintf("acp-shim: the agent ended %d times within %d s and is not started again before that has passed", crashLimit, int(crashWindow.Seconds()))
+	if c.lastExit != "" {
+		text += "; last: " + c.lastExit
+	}
+	return text
+}
+
+// clientEOF is the event that the client has ended its output: it will ask for
+// nothing more. What the agents still say goes to it until they are gone.
+func (c *Core) clientEOF() {
+	if c.inputEnd {
+		return
+	}
+	c.inputEnd = true
+	c.fx.arm(timerKey{kind: timerEnd}, startLimit)
+	c.tryEnd()
+}
+
+// tryEnd ends the agents' inputs once the client's has ended and what it said
+// while a process was starting has been sent on.
+func (c *Core) tryEnd() {
+	if !c.inputEnd || c.ending || c.opening && !c.decided {
+		return
+	}
+	for _, a := range c.agents {
+		if len(a.queue) > 0 {
+			return
+		}
+	}
+	c.ending = true
+	for _, a := range append([]*Agent(nil), c.agents...) {
+		switch {
+		case a.state == starting:
+			// started sees that nobody wants it any more.
+		case a.booting:
+			c.condemn(a, "the client is gone", soft)
+		case a.state < condemned:
+			c.closeSessions(a)
+			c.fx.closeInput(a.gen)
+		}
+	}
+	c.fx.arm(timerKey{kind: timerEnd}, endLimit)
+	c.ended()
+}
+
+// closeSessions tells a process that its sessions are over, so that it can put
+// them away.
+func (c *Core) closeSessions(a *Agent) {
+	if !c.policy.Exclusive || !c.policy.Close && !gjson.GetBytes(a.info, "agentCapabilities.sessionCapabilities.close").Exists() {
+		return
+	}
+	for _, s := range a.sessions {
+		if s.state == Idle {
+			c.ask(a, nil, mClose, `{"sessionId":`+wire.Quote(s.real)+`}`, func(*Message, string) {})
+		}
+	}
+}
+
+// clientGone is the event that nobody reads what the shim writes.
+func (c *Core) clientGone() { c.terminate(0) }
+
+// terminate is the event that the shim was told to end: everything ends now.
+func (c *Core) terminate(code int) {
+	c.inputEnd, c.ending = true, true
+	c.code = code
+	for _, a := range c.agents {
+		if a.state < condemned {
+			a.state = condemned
+			c.fx.discard(a.gen)
+		}
+		c.fx.terminate(a.gen)
+	}
+	c.fx.arm(timerKey{kind: timerEnd}, endNow)
+	c.ended()
+}
+
+// endTimeout is the event that processes have had their time.
+func (c *Core) endTimeout() {
+	for _, a := range c.agents {
+		c.fx.log(slog.LevelInfo, "a process outlives the client and is killed", "agent", a.gen)
+		a.state = condemned
+		c.fx.discard(a.gen)
+		c.fx.kill(a.gen)
+	}
+	c.finish()
+}
+
+// ended finishes once the last process is gone.
+func (c *Core) ended() {
+	if len(c.agents) == 0 {
+		c.finish()
+	}
+}
+
+func (c *Core) finish() {
+	if c.finished {
+		return
+	}
+	c.finished = true
+	for _, s := range c.sessions {
+		c.fx.release(s.id)
+	}
+	c.fx.finished(c.code)
+}
+
+// outputEnded is the event that a process has ended its output and lives on:
+// nothing can be heard of it any more.
+func (c *Core) outputEnded(gen int) {
+	if a := c.agentOf(gen); a != nil && a.state < condemned {
+		if !c.ending {
+			a.cause = "it closed its output"
+		}
+		c.condemn(a, "output ended", hard)
+	}
+}

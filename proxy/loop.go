@@ -1,0 +1,362 @@
+package proxy
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"acp-shim/internal/wire"
+)
+
+// Process is a running agent as the loop needs it.
+type Process interface {
+	Pid() int
+	// Stdin and Stdout are the shim's ends of its pipes. Where Stdin is a file
+	// whose descriptor does not block, StdinFD is that, else -1.
+	Stdin() io.WriteCloser
+	StdinFD() int
+	Stdout() Stdout
+	// Done is closed when it has exited.
+	Done() <-chan struct{}
+	// Exit says how, after Done, when its stderr has been read.
+	Exit() Exit
+	// Terminate asks it to end; Kill ends it and all it started.
+	Terminate()
+	Kill()
+	// Release closes what is still open of it.
+	Release()
+}
+
+// Stdout is an agent's output. The deadline ends a read that would wait for a
+// tool which outlives the agent and holds the pipe.
+type Stdout interface {
+	io.Reader
+	SetReadDeadline(t time.Time) error
+}
+
+// Store keeps what is known of sessions beyond this run. Its methods may block:
+// the loop calls them from a goroutine of its own, one at a time.
+type Store interface {
+	// Claim makes this shim the owner of a session and returns what is
+	// remembered of it, nil if nothing is. Its error is for the user.
+	Claim(id string) (*Record, error)
+	Save(r Record) error
+	Release(id string)
+}
+
+// Config is a connection between one client and its agents.
+type Config struct {
+	Options
+	// In and Out are the client's ends.
+	In  io.Reader
+	Out io.Writer
+	// OutFD is Out's descriptor where writing to it does not block, else -1.
+	OutFD int
+	// Start starts agent process gen. It may block.
+	Start func(gen int) (Process, error)
+	// Store may be nil: then nothing is remembered, and nothing locked.
+	Store Store
+	// Log may be nil.
+	Log *slog.Logger
+	// MaxFrame is the longest line in bytes; 0 is 256 MiB.
+	MaxFrame int
+}
+
+// Loop runs a Core: it reads, writes, keeps time, and carries out what the core
+// decides, with one lock around all of it. See the package documentation.
+type Loop struct {
+	cfg  Config
+	mu   sync.Mutex
+	core *Core
+
+	out     *outbox
+	dirty   []*outbox
+	procs   map[int]*proc
+	timers  map[timerKey]*time.Timer
+	armed   map[timerKey]uint64
+	armSeq  uint64
+	drained sync.Cond // a reader of an agent's may go on
+	paused  int
+
+	store    []func()
+	storing  bool
+	finish   chan struct{}
+	code     int
+	isOver   bool
+	condemns sync.Map // generations whose processes are being ended
+}
+
+type proc struct {
+	Process
+	out    *outbox
+	exited atomic.Bool
+	term   bool
+}
+
+// pauseAbove is how much may wait for the client before agents are read no
+// further; blockedAbove how much may wait for an agent that takes nothing.
+const (
+	pauseAbove   = 16 << 20
+	blockedAbove = 64 << 20
+	blockedFor   = 30 * time.Second
+	quietAfter   = 100 * time.Millisecond
+)
+
+// New makes a Loop. It does nothing before Run.
+func New(cfg Config) *Loop {
+	l := &Loop{
+		cfg: cfg, procs: map[int]*proc{}, timers: map[timerKey]*time.Timer{}, armed: map[timerKey]uint64{},
+		finish: make(chan struct{}),
+	}
+	if l.cfg.MaxFrame <= 0 {
+		l.cfg.MaxFrame = wire.DefaultMax
+	}
+	l.drained.L = &l.mu
+	l.out = newOutbox(&l.mu, cfg.Out, cfg.OutFD)
+	l.out.onError = func(err error) {
+		go l.step(func() {
+			l.log(slog.LevelInfo, "the client does not read any more", "error", err.Error())
+			l.core.clientGone()
+		})
+	}
+	l.out.onProgress = func() { l.drained.Broadcast() }
+	l.core = newCore(l, cfg.Options)
+	return l
+}
+
+// Run carries the conversation until the client has gone and every process with
+// it, or ctx is done, and returns the exit code.
+func (l *Loop) Run(ctx context.Context) int {
+	go l.out.run()
+	l.step(l.core.start)
+	go l.readClient()
+	select {
+	case <-l.finish:
+	case <-ctx.Done():
+		l.Terminate(0)
+		<-l.finish
+	}
+	l.drainOut()
+	l.shut()
+	return l.code
+}
+
+// Terminate ends everything at once; Run returns code.
+func (l *Loop) Terminate(code int) { l.step(func() { l.core.terminate(code) }) }
+
+// Ending tells that process gen is being ended: what it writes to stderr is not
+// for the user any more.
+func (l *Loop) Ending(gen int) bool {
+	_, ok := l.condemns.Load(gen)
+	return ok
+}
+
+// Event tells the taps that something happened outside of the conversation.
+func (l *Loop) Event(e Event) { l.step(func() { l.core.event(&e) }) }
+
+// step runs f under the lock and then sends what came of it.
+func (l *Loop) step(f func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.isOver {
+		return
+	}
+	f()
+	l.flush()
+}
+
+func (l *Loop) flush() {
+	for i := 0; i < len(l.dirty); i++ {
+		l.dirty[i].flush()
+	}
+	l.dirty = l.dirty[:0]
+	if l.paused > 0 {
+		l.drained.Broadcast()
+	}
+}
+
+// readClient is the client's reader. It never waits for anybody.
+func (l *Loop) readClient() {
+	r := wire.NewReader(l.cfg.In, l.cfg.MaxFrame)
+	for {
+		batch, err := r.Next()
+		if long, ok := wire.AsTooLong(err); ok {
+			l.step(func() { l.core.clientTooLong(long.Head, l.cfg.MaxFrame) })
+			continue
+		}
+		if err != nil {
+			l.step(l.core.clientEOF)
+			return
+		}
+		l.mu.Lock()
+		if !l.isOver {
+			for len(batch) > 0 {
+				var line []byte
+				line, batch = wire.Cut(batch)
+				l.core.client(line)
+			}
+			l.flush()
+		}
+		l.mu.Unlock()
+	}
+}
+
+// readAgent is an agent's reader.
+func (l *Loop) readAgent(gen int, p *proc) {
+	r := wire.NewReader(quietReader{p}, l.cfg.MaxFrame)
+	for {
+		l.awaitClient(gen, p)
+		batch, err := r.Next()
+		if long, ok := wire.AsTooLong(err); ok {
+			l.step(func() { l.core.agentTooLong(gen, long.Head, l.cfg.MaxFrame) })
+			continue
+		}
+		if err != nil {
+			return
+		}
+		l.mu.Lock()
+		if !l.isOver {
+			for len(batch) > 0 {
+				var line []byte
+				line, batch = wire.Cut(batch)
+				l.core.agentLine(gen, line)
+			}
+			l.flush()
+		}
+		l.mu.Unlock()
+	}
+}
+
+// awaitClient waits while too much waits for the client, unless the agent owes
+// an answer: a reader that pauses made a cancel that was honoured look ignored.
+func (l *Loop) awaitClient(gen int, p *proc) {
+	l.mu.Lock()
+	for l.out.waiting() > pauseAbove && l.out.err == nil && !l.isOver && !p.exited.Load() {
+		if a := l.core.agentOf(gen); a == nil || a.state >= condemned || a.owes() {
+			break
+		}
+		l.paused++
+		l.drained.Wait()
+		l.paused--
+	}
+	l.mu.Unlock()
+}
+
+// quietReader ends the output of an agent that has exited when nothing has come
+// for a while: a tool that outlives it may hold the pipe open.
+type quietReader struct{ p *proc }
+
+func (q quietReader) Read(b []byte) (int, error) {
+	if q.p.exited.Load() {
+		q.p.Stdout().SetReadDeadline(time.Now().Add(quietAfter))
+	}
+	return q.p.Stdout().Read(b)
+}
+
+// attend starts an agent and stays with it until it is gone.
+func (l *Loop) attend(gen int) {
+	process, err := l.cfg.Start(gen)
+	if err != nil {
+		l.step(func() { l.core.gone(gen, Exit{Words: err.Error(), Failed: true}) })
+		return
+	}
+	p := &proc{Process: process}
+	p.out = newOutbox(&l.mu, process.Stdin(), process.StdinFD())
+	p.out.onClose = func() { process.Stdin().Close() }
+	p.out.onProgress = func() { l.blocked(gen, p) }
+	go p.out.run()
+	l.mu.Lock()
+	over := l.isOver
+	if !over {
+		l.procs[gen] = p
+		l.core.started(gen, process.Pid())
+		l.flush()
+	}
+	l.mu.Unlock()
+	if over {
+		process.Kill()
+	}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		l.readAgent(gen, p)
+	}()
+	select {
+	case <-read:
+		// It has ended its output. An exit that goes with it follows at once.
+		t := time.NewTimer(2 * quietAfter)
+		select {
+		case <-process.Done():
+		case <-t.C:
+			l.step(func() { l.core.outputEnded(gen) })
+		}
+		t.Stop()
+		<-process.Done()
+	case <-process.Done():
+		p.exited.Store(true)
+		process.Stdout().SetReadDeadline(time.Now().Add(quietAfter))
+		l.mu.Lock()
+		l.drained.Broadcast()
+		l.mu.Unlock()
+		<-read
+	}
+	process.Kill() // what it left behind
+	exit := process.Exit()
+	l.mu.Lock()
+	if !l.isOver {
+		l.core.gone(gen, exit)
+		l.flush()
+	}
+	delete(l.procs, gen)
+	l.condemns.Delete(gen)
+	p.out.discard()
+	l.mu.Unlock()
+	process.Release()
+}
+
+// blocked watches a queue that an agent does not take.
+func (l *Loop) blocked(gen int, p *proc) {
+	k := timerKey{kind: timerBlocked, gen: gen}
+	if p.out.waiting() > blockedAbove {
+		l.arm(k, blockedFor)
+	} else if _, ok := l.armed[k]; ok {
+		l.disarm(k)
+	}
+}
+
+// drainOut gives the client time to take the last lines.
+func (l *Loop) drainOut() {
+	deadline := time.Now().Add(200 * time.Millisecond)
+	l.mu.Lock()
+	for l.out.waiting() > 0 && l.out.err == nil && time.Now().Before(deadline) {
+		l.mu.Unlock()
+		time.Sleep(2 * time.Millisecond)
+		l.mu.Lock()
+	}
+	l.mu.Unlock()
+}
+
+// shut ends the loop's own goroutines and timers, and waits for a moment for
+// processes that have just been killed. The guard sees to what is left.
+func (l *Loop) shut() {
+	l.mu.Lock()
+	l.isOver = true
+	for k := range l.timers {
+		l.disarm(k)
+	}
+	l.out.discard()
+	l.drained.Broadcast()
+	l.mu.Unlock()
+	for range 150 {
+		l.mu.Lock()
+		busy := l.storing || len(l.procs) > 0
+		l.mu.Unlock()
+		if !busy {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}

@@ -1,0 +1,198 @@
+package proxy
+
+import (
+	"io"
+	"sync"
+	"unsafe"
+)
+
+// outbox is the way out to one peer. All its fields belong to the loop's lock.
+//
+// Lines are gathered during a step and leave in one write at its end. Where the
+// descriptor does not block, that write is tried at once, under the lock; what
+// does not fit, and everything for other kinds of files, goes to a goroutine of
+// its own, which is the only one that may wait.
+type outbox struct {
+	mu   *sync.Mutex
+	w    io.Writer
+	fd   int // for the write without waiting; -1 where there is none
+	cond sync.Cond
+
+	view    []byte // lines of this step that lie side by side in a reader's buffer
+	batch   []byte // lines of this step that do not
+	queue   []byte // waits for the goroutine
+	spare   []byte
+	busy    bool // the goroutine writes
+	inHand  int  // bytes it has in hand
+	midline bool // the last byte written ended no line
+	ending  bool // to be closed when the queue is empty
+	closed  bool
+	written uint64
+	err     error
+
+	// onClose closes the descriptor; onError and onProgress tell the loop. All
+	// are called under the lock.
+	onClose    func()
+	onError    func(err error)
+	onProgress func()
+}
+
+func newOutbox(mu *sync.Mutex, w io.Writer, fd int) *outbox {
+	o := &outbox{mu: mu, w: w, fd: fd}
+	o.cond.L = mu
+	return o
+}
+
+// keepQueue is the largest buffer that is kept for the next time.
+const keepQueue = 1 << 20
+
+// put adds a line to this step's. line must stay as it is until flush.
+func (o *outbox) put(line []byte) {
+	if o.closed || o.ending || o.err != nil || len(line) == 0 {
+		return
+	}
+	if o.midline {
+		// A stream's last line had no end, and more follows after all.
+		o.midline = false
+		o.gather()
+		o.batch = append(o.batch, '\n')
+	}
+	o.midline = line[len(line)-1] != '\n'
+	switch {
+	case len(o.view) == 0 && len(o.batch) == 0:
+		o.view = line
+	case len(o.batch) == 0 && adjacent(o.view, line):
+		o.view = o.view[:len(o.view)+len(line)]
+	default:
+		o.gather()
+		o.batch = append(o.batch, line...)
+	}
+}
+
+// gather moves the view into the batch, since what follows lies elsewhere.
+func (o *outbox) gather() {
+	o.batch = append(o.batch, o.view...)
+	o.view = nil
+}
+
+// adjacent tells that b begins in memory where a ends, within a's capacity.
+func adjacent(a, b []byte) bool {
+	return cap(a) >= len(a)+len(b) && unsafe.Pointer(unsafe.SliceData(b)) == unsafe.Add(unsafe.Pointer(unsafe.SliceData(a)), len(a))
+}
+
+// flush sends this step's lines.
+func (o *outbox) flush() {
+	out := o.view
+	if len(o.batch) > 0 {
+		out = o.batch
+	}
+	if len(out) == 0 {
+		return
+	}
+	if o.fd >= 0 && !o.busy && len(o.queue) == 0 && !o.closed && o.err == nil {
+		n, err := writeNow(o.fd, out)
+		o.written += uint64(n)
+		out = out[n:]
+		if err != nil {
+			o.fail(err)
+		}
+	}
+	if len(out) > 0 && o.err == nil && !o.closed {
+		o.queue = append(o.queue, out...)
+		o.cond.Signal()
+	}
+	o.view = nil
+	if cap(o.batch) > keepQueue {
+		o.batch = nil
+	}
+	o.batch = o.batch[:0]
+}
+
+func (o *outbox) fail(err error) {
+	if o.err != nil {
+		return
+	}
+	o.err = err
+	o.queue = nil
+	if o.onError != nil {
+		o.onError(err)
+	}
+}
+
+// waiting is how many bytes have not been taken yet.
+func (o *outbox) waiting() int { return len(o.queue) + o.inHand }
+
+// end closes the way behind what waits.
+func (o *outbox) end() {
+	o.flush()
+	o.ending = true
+	if !o.busy && len(o.queue) == 0 {
+		o.close()
+	}
+	o.cond.Signal()
+}
+
+// discard closes the way at once and tells how much was never sent.
+func (o *outbox) discard() int {
+	n := len(o.view) + len(o.batch) + o.waiting()
+	o.view, o.batch, o.queue = nil, nil, nil
+	o.close()
+	o.cond.Signal()
+	return n
+}
+
+func (o *outbox) close() {
+	if o.closed {
+		return
+	}
+	o.closed = true
+	if o.onClose != nil {
+		o.onClose()
+	}
+}
+
+// run writes what waits, until the way is closed. It is the outbox's goroutine.
+func (o *outbox) run() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for {
+		for len(o.queue) == 0 && !o.closed {
+			if o.ending {
+				o.close()
+				return
+			}
+			o.cond.Wait()
+		}
+		if o.closed {
+			return
+		}
+		buf := o.queue
+		o.queue, o.spare = o.spare[:0], nil
+		o.busy, o.inHand = true, len(buf)
+		o.mu.Unlock()
+		for len(buf) > 0 {
+			// In pieces, so that progress can be seen.
+			n, err := o.w.Write(buf[:min(len(buf), 1<<20)])
+			buf = buf[n:]
+			o.mu.Lock()
+			o.written += uint64(n)
+			o.inHand -= n
+			if err != nil {
+				o.fail(err)
+			}
+			if o.onProgress != nil {
+				o.onProgress()
+			}
+			stop := o.err != nil || o.closed
+			o.mu.Unlock()
+			if stop {
+				break
+			}
+		}
+		o.mu.Lock()
+		o.busy, o.inHand = false, 0
+		if cap(buf) <= keepQueue {
+			o.spare = buf[:0]
+		}
+	}
+}

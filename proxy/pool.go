@@ -1,0 +1,297 @@
+package proxy
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// Exit is how a process ended.
+type Exit struct {
+	// Words says it: "exited with code 3", "killed by SIGILL: ...".
+	Words string
+	// Stderr is the last lines that it wrote there.
+	Stderr string
+	// Failed tells that it never ran.
+	Failed bool
+}
+
+func (c *Core) agentOf(gen int) *Agent {
+	for _, a := range c.agents {
+		if a.gen == gen {
+			return a
+		}
+	}
+	return nil
+}
+
+func (c *Core) spawn() *Agent {
+	c.gen++
+	a := &Agent{gen: c.gen, state: starting, booting: c.init != nil && !c.opening && c.agent0 != nil}
+	c.agents = append(c.agents, a)
+	if a.booting {
+		c.fx.arm(timerKey{kind: timerStart, gen: a.gen}, startLimit)
+	}
+	c.fx.spawn(a.gen)
+	return a
+}
+
+// primary is the process for what names no session: the oldest living one, or a
+// new one.
+func (c *Core) primary() *Agent {
+	for _, a := range c.agents {
+		if a.state < condemned && !a.retire {
+			return a
+		}
+	}
+	if c.ending || c.crashes >= crashLimit {
+		return nil
+	}
+	return c.spawn()
+}
+
+// pick is a process that a session can be opened in, or nil where there can be
+// none for now.
+func (c *Core) pick() *Agent {
+	for _, a := range c.agents {
+		if a.free() {
+			return a
+		}
+	}
+	if c.crashes >= crashLimit || c.ending {
+		return nil
+	}
+	c.standby = true
+	if c.living() >= c.opt.MaxAgents && !c.evict() {
+		return nil
+	}
+	return c.spawn()
+}
+
+func (c *Core) living() int {
+	n := 0
+	for _, a := range c.agents {
+		if a.state < condemned {
+			n++
+		}
+	}
+	return n
+}
+
+// evict ends the process of the session that is idle and was used the longest
+// ago.
+func (c *Core) evict() bool {
+	var oldest *Session
+	for _, s := range c.sessions {
+		if s.state != Idle || s.agent == nil || len(s.tools) > 0 || len(s.queue) > 0 || len(s.agent.sessions) > 1 || s.agent.open > 0 {
+			continue
+		}
+		if oldest == nil || s.lastUse < oldest.lastUse {
+			oldest = s
+		}
+	}
+	if oldest == nil {
+		return false
+	}
+	c.fx.log(slog.LevelInfo, "a process is ended to make room; its session is loaded again on its next use", "session", oldest.id)
+	c.retire(oldest.agent, "makes room")
+	return true
+}
+
+// newSession sends a session/new to a process that is free.
+func (c *Core) newSession(m *Message, r *Request, again bool) {
+	a := c.pick()
+	if a == nil {
+		c.starve(nil, m, r, again)
+		return
+	}
+	a.reserved++
+	c.send(a, m, r, again)
+	if r.answered && a.reserved > 0 {
+		a.reserved--
+	}
+}
+
+// starve keeps a frame until a process is free, or refuses it while processes
+// keep crashing.
+func (c *Core) starve(s *Session, m *Message, r *Request, again bool) {
+	if c.crashes >= crashLimit || c.ending {
+		if m != nil {
+			c.refuse(m, r, c.crashText())
+		} else if s != nil {
+			s.failure = c.crashText()
+			s.state = Failed
+			c.failQueue(s)
+		}
+		return
+	}
+	c.fx.log(slog.LevelWarn, "all agent processes run turns; a request waits for one of them", "max-agents", c.opt.MaxAgents)
+	if m == nil {
+		return // it waits in its session
+	}
+	h := &held{m: m, request: r, seen: true}
+	if again {
+		c.heldSize += len(m.Raw)
+		if r != nil {
+			r.held = h
+		}
+	} else {
+		h = c.hold(m, r)
+	}
+	c.waiting = append(c.waiting, h)
+}
+
+// turnOver lets what waits for a process try again.
+func (c *Core) turnOver() {
+	waiting := c.waiting
+	c.waiting = nil
+	for _, h := range waiting {
+		c.release(h)
+	}
+	if !c.policy.Exclusive {
+		return
+	}
+	for _, s := range c.sessions {
+		if s.state == Cold && len(s.queue) > 0 {
+			c.wake(s)
+		}
+	}
+}
+
+// freed is called when a process may have nothing left to hold.
+func (c *Core) freed(a *Agent) {
+	if a.state >= condemned || len(a.sessions) > 0 || a.reserved > 0 {
+		return
+	}
+	if c.policy.Exclusive {
+		c.turnOver()
+		if c.opt.IdleTimeout > 0 && a.free() && a.gen > 1 {
+			c.fx.arm(timerKey{kind: timerIdle, gen: a.gen}, c.opt.IdleTimeout)
+		}
+	}
+}
+
+// keepStandby starts a process ahead of need, once one would have been of use.
+func (c *Core) keepStandby() {
+	if !c.opt.Standby || !c.standby || !c.policy.Exclusive || c.ending || c.crashes > 0 || c.living() >= c.opt.MaxAgents {
+		return
+	}
+	for _, a := range c.agents {
+		if a.free() {
+			return
+		}
+	}
+	c.spawn()
+}
+
+// How long a process gets: where somebody waits for its end, and where nobody
+// does and it may put its things away.
+const (
+	hard time.Duration = 1
+	soft time.Duration = 5
+)
+
+// condemn ends a process by the ladder: its input is closed at once, then it is
+// asked, then its whole tree is killed. What it says from now on touches
+// nothing.
+func (c *Core) condemn(a *Agent, why string, pace time.Duration) {
+	if a.state >= condemned {
+		return
+	}
+	was := a.state
+	a.state = condemned
+	c.fx.disarm(timerKey{kind: timerStart, gen: a.gen})
+	c.fx.disarm(timerKey{kind: timerIdle, gen: a.gen})
+	lost := 0
+	if was > starting {
+		lost = c.fx.discard(a.gen)
+	}
+	c.event(&Event{Kind: "condemn", Agent: a.gen, Text: why, Data: []byte(fmt.Sprintf(`{"unsent":%d}`, lost))})
+	c.fx.log(slog.LevelInfo, "a process is ended", "agent", a.gen, "why", why)
+	c.fx.arm(timerKey{kind: timerTerm, gen: a.gen}, pace*termAfter)
+	c.fx.arm(timerKey{kind: timerKill, gen: a.gen}, pace*killAfter)
+	c.fx.arm(timerKey{kind: timerStuck, gen: a.gen}, pace*stuckAfter)
+	for _, s := range a.sessions {
+		s.state = Killing
+	}
+}
+
+// recycle ends the process of a session and starts the next one at once, so
+// that it is ready when the old one is dead.
+func (c *Core) recycle(s *Session, why string) {
+	if s == nil || s.agent == nil || s.agent.state >= condemned {
+		return
+	}
+	c.condemn(s.agent, why, hard)
+	for _, a := range c.agents {
+		if a.free() {
+			return
+		}
+	}
+	if c.policy.Exclusive && !c.ending && c.living() < c.opt.MaxAgents {
+		c.standby = true
+		c.spawn()
+	}
+}
+
+// retire ends a process that runs nothing, softly; its sessions are Cold when it
+// is gone.
+func (c *Core) retire(a *Agent, why string) {
+	if a.state == starting {
+		a.retire = true
+		return
+	}
+	c.condemn(a, why, soft)
+}
+
+// stuck is the event that a killed process has not died in time. Nobody shall
+// wait for it longer; its sessions are not loaded elsewhere while it lives.
+func (c *Core) stuck(gen int) {
+	a := c.agentOf(gen)
+	if a == nil || a.state != condemned {
+		return
+	}
+	a.Stuck = true
+	c.fx.log(slog.LevelError, "a process does not die", "agent", gen, "pid", a.pid)
+	c.exitChain(a)
+	c.failRequests(a, "acp-shim: "+fmt.Sprintf("the agent process (pid %d) was killed and does not die", a.pid))
+	for _, s := range a.sessions {
+		s.state, s.running, s.cancelling = Stuck, nil, false
+		c.pump(s)
+	}
+}
+
+func (c *Core) stuckText(s *Session) string {
+	return fmt.Sprintf("acp-shim: the agent process that holds session %s (pid %d) was killed and does not die; end it, then try again, or start a new session", s.id, s.agent.pid)
+}
+
+// startTimeout is the event that a process has not become ready.
+func (c *Core) startTimeout(gen int) {
+	a := c.agentOf(gen)
+	if a == nil || a.state >= ready {
+		return
+	}
+	a.cause = fmt.Sprintf("it did not answer initialize within %d s", int(startLimit/time.Second))
+	c.fx.log(slog.LevelError, "an agent process did not become ready", "agent", gen)
+	c.condemn(a, "start timed out", hard)
+}
+
+// idleTimeout is the event that a session, or a process, was idle for long.
+func (c *Core) idleTimeout(k timerKey) {
+	if k.gen > 0 {
+		if a := c.agentOf(k.gen); a != nil && a.free() && a.open == 0 && c.living() > 1 {
+			c.retire(a, "idle")
+		}
+		return
+	}
+	s := c.sessions[k.name]
+	if s == nil || s.state != Idle || s.agent == nil || len(s.agent.sessions) > 1 || s.agent.open > 0 {
+		return
+	}
+	if len(s.tools) > 0 {
+		// A command of the user's may run in the background there.
+		c.settleIfIdle(s)
+		return
+	}
+	c.retire(s.agent, "idle")
+}

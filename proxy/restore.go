@@ -1,0 +1,378 @@
+package proxy
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"acp-shim/internal/wire"
+)
+
+// restore is how far a session is on its way back into a process.
+type restore struct {
+	sent    bool   // the load, ours or the client's, has gone out
+	loading bool   // ours has no answer yet: what comes is history
+	method  string // what was tried last
+	tries   int    // processes that were lost on the way
+	live    bool   // the client loads a session that its process holds already
+	setting int    // answers to settings that are still to come
+	refused bool
+	options string // configOptions of the last setting's answer
+
+	first  *held    // the client's frame that waits for the claim
+	answer *Message // the answer to the client's load, until all is set again
+	asked  *Request
+}
+
+// replaying tells that what process a says of the session is history that the
+// client has seen.
+func (s *Session) replaying(a *Agent) bool {
+	return s.state == Restoring && s.restore.loading && s.agent == a
+}
+
+// openSession sends the client's own load or resume of a session that no
+// process holds.
+func (c *Core) openSession(s *Session, m *Message, r *Request, again bool) {
+	a := c.pick()
+	if a == nil {
+		c.starve(s, m, r, again)
+		return
+	}
+	s.state, s.agent = Opening, a
+	tries := s.restore.tries
+	s.restore = restore{sent: true, tries: tries}
+	a.attach(s)
+	if s.claimed {
+		c.send(a, m, r, again)
+		return
+	}
+	h := &held{m: m, request: r, seen: true}
+	if again {
+		c.heldSize += len(m.Raw)
+	} else {
+		h = c.hold(m, r)
+	}
+	s.restore.first = h
+	c.claim(s)
+}
+
+func (c *Core) claim(s *Session) {
+	if !s.claiming {
+		s.claiming = true
+		c.fx.claim(s.id)
+	}
+}
+
+// claimed is the event that this shim owns a session from now on, with what is
+// remembered of it, or that it may not.
+func (c *Core) claimed(id string, rec *Record, failure string) {
+	s := c.sessions[id]
+	if s == nil {
+		c.fx.release(id)
+		return
+	}
+	s.claiming = false
+	if failure == "" {
+		s.claimed = true
+		if rec != nil && s.open == nil && s.config == nil {
+			s.config = rec.Config
+			if rec.Real != "" && rec.Real != s.id {
+				s.real = rec.Real
+				c.alias[s.real] = s
+			}
+		}
+	} else if s.claimed {
+		c.fx.log(slog.LevelWarn, "the session is not locked", "session", id, "why", failure)
+	}
+	h := s.restore.first
+	if h == nil {
+		return
+	}
+	s.restore.first = nil
+	c.unhold(h)
+	if failure != "" {
+		c.detach(s)
+		s.state = Failed
+		s.failure = "acp-shim: " + failure
+		c.refuse(h.m, h.request, s.failure)
+		c.failQueue(s)
+		c.forgetSession(s)
+		return
+	}
+	if s.state == Opening && s.agent != nil && (h.request == nil || !h.request.answered) {
+		c.send(s.agent, h.m, h.request, true)
+	}
+}
+
+// beginRestore gives a session that no process holds to one.
+func (c *Core) beginRestore(s *Session) {
+	if s.open == nil {
+		// It was never open: let the agent say so.
+		s.state = Gone
+		c.pump(s)
+		return
+	}
+	a := c.pick()
+	if a == nil {
+		c.starve(s, nil, nil, false)
+		return
+	}
+	tries := s.restore.tries
+	s.restore = restore{tries: tries}
+	s.state, s.agent = Restoring, a
+	a.attach(s)
+	c.event(&Event{Kind: "restore", Agent: a.gen, Session: s.id, Text: "begins"})
+	if a.takes() && a.state == ready {
+		c.sendLoad(s, c.loadMethod(a))
+	}
+}
+
+// loadMethod is how this agent can be told to open a session again.
+func (c *Core) loadMethod(a *Agent) string {
+	if gjson.GetBytes(a.info, "agentCapabilities.loadSession").Bool() {
+		return mLoad
+	}
+	return mResume
+}
+
+func canResume(info []byte) bool {
+	return gjson.GetBytes(info, "agentCapabilities.sessionCapabilities.resume").Exists()
+}
+
+// sendLoad asks the session's process to open it, with what the client opened
+// it with; the chain puts in what is injected now.
+func (c *Core) sendLoad(s *Session, method string) {
+	params := c.openParams(s, method)
+	s.restore.sent, s.restore.method = true, method
+	s.restore.loading = method != mNew
+	c.fx.arm(timerKey{kind: timerLoad, name: s.id}, loadLimit)
+	c.ask(s.agent, s, method, params, func(m *Message, failure string) { c.restored(s, m, failure) })
+}
+
+// openParams turns the frame that opened the session into the params of method.
+func (c *Core) openParams(s *Session, method string) string {
+	m := &Message{}
+	m.Parse(append([]byte(nil), s.open...))
+	switch {
+	case method == mNew:
+		m.Delete(m.Params, "sessionId")
+	case m.SessionText.Found():
+		m.Set(m.SessionText, wire.Quote(s.id))
+	default:
+		m.Add(m.Params, "sessionId", wire.Quote(s.id))
+	}
+	return string(m.Text(m.Params))
+}
+
+// restored takes the answer to a load of ours.
+func (c *Core) restored(s *Session, m *Message, failure string) {
+	c.fx.disarm(timerKey{kind: timerLoad, name: s.id})
+	if s.state != Restoring || failure != "" {
+		return // its process is gone; gone decides
+	}
+	s.restore.loading = false
+	if m.Result.Found() {
+		if s.restore.method == mNew {
+			c.aliased(s, m)
+		}
+		c.event(&Event{Kind: "restore", Agent: s.agent.gen, Session: s.id, Text: "opened by " + s.restore.method})
+		c.configure(s)
+		return
+	}
+	reason := gjson.GetBytes(m.Text(m.Error), "message").Str
+	c.fx.log(slog.LevelWarn, "the agent refused to open a session again", "session", s.id, "method", s.restore.method, "reason", reason)
+	switch {
+	case s.restore.method == mLoad && canResume(s.agent.info):
+		c.sendLoad(s, mResume)
+	case s.restore.method != mNew && s.turns == 0 && s.real == s.id:
+		// Nothing is lost: no turn of it has ended (agy.md, inferred).
+		c.sendLoad(s, mNew)
+	default:
+		c.failSession(s, fmt.Sprintf("acp-shim: session %s could not be opened again after its agent process was replaced: %s; the next request tries once more, or start a new session", s.id, reason))
+	}
+}
+
+// aliased gives a session that had to be made anew the agent's new id.
+func (c *Core) aliased(s *Session, m *Message) {
+	id, ok := m.At(m.Result, "sessionId")
+	if !ok {
+		return
+	}
+	s.real = m.String(id)
+	c.alias[s.real] = s
+	c.fx.log(slog.LevelInfo, "a session with no finished turn was made anew", "session", s.id, "agent's id", s.real)
+	c.fx.save(c.record(s))
+}
+
+func (c *Core) failSession(s *Session, why string) {
+	s.failure = why
+	c.event(&Event{Kind: "restore", Session: s.id, Text: "failed"})
+	c.fx.log(slog.LevelError, why)
+	c.detach(s)
+	s.state = Failed
+	s.restore = restore{}
+	c.failQueue(s)
+}
+
+func (c *Core) failQueue(s *Session) {
+	queue := s.queue
+	s.queue = nil
+	for _, h := range queue {
+		c.unhold(h)
+		if h.request != nil {
+			c.answer(h.request, ErrorBody(CodeInternal, s.failure, nil), "the session could not be restored")
+		}
+	}
+}
+
+// holdAnswer keeps the answer to the client's own load back until what the
+// client had set is set again, so that it can show that. It reports false where
+// there is nothing to set.
+func (c *Core) holdAnswer(a *Agent, r *Request, m *Message) bool {
+	s := r.session
+	if r.Method != mLoad && r.Method != mResume || s == nil || s.state != Opening || s.agent != a ||
+		s.restore.live || s.restore.answer != nil || len(s.config) == 0 || !m.Result.Found() {
+		return false
+	}
+	s.restore.answer, s.restore.asked = m.Clone(), r
+	s.state = Restoring
+	c.configure(s)
+	return true
+}
+
+// configure sets again what the client had set, in the order in which it was
+// last set: the agent forgets it with its process.
+func (c *Core) configure(s *Session) {
+	s.state = Restoring
+	s.restore.sent = true
+	for _, x := range s.config {
+		params := &Message{}
+		params.Parse([]byte(`{"method":"x","params":` + x.Params + `}`))
+		if params.SessionText.Found() {
+			params.Set(params.SessionText, wire.Quote(s.id))
+		}
+		s.restore.setting++
+		c.ask(s.agent, s, x.Method, string(params.Text(params.Params)), func(m *Message, failure string) {
+			c.setAgain(s, x, m, failure)
+		})
+	}
+	if s.restore.setting == 0 {
+		c.live(s)
+	} else {
+		c.fx.arm(timerKey{kind: timerLoad, name: s.id}, loadLimit)
+	}
+}
+
+func (c *Core) setAgain(s *Session, x Setting, m *Message, failure string) {
+	if s.state != Restoring || failure != "" {
+		return
+	}
+	s.restore.setting--
+	if m.Result.Found() {
+		if opts := gjson.GetBytes(m.Text(m.Result), "configOptions"); opts.IsArray() {
+			s.restore.options = opts.Raw
+		}
+	} else {
+		s.restore.refused = true
+		c.fx.log(slog.LevelWarn, "a setting could not be given back to a session", "session", s.id, "setting", x.Key,
+			"reason", gjson.GetBytes(m.Text(m.Error), "message").Str)
+	}
+	if s.restore.setting > 0 {
+		return
+	}
+	c.fx.disarm(timerKey{kind: timerLoad, name: s.id})
+	c.live(s)
+}
+
+// live is the end of every way back: the session is held by its process, and
+// what waits goes out.
+func (c *Core) live(s *Session) {
+	re := s.restore
+	s.restore = restore{}
+	s.state = Idle
+	if re.answer != nil {
+		showSettings(re.answer, re.options, s.config)
+		c.beforeAnswer(s.agent, re.asked, re.answer)
+		if c.pass(s.agent, re.answer, re.asked, nil) {
+			c.closeRequest(re.asked)
+		}
+		s.open = append([]byte(nil), re.asked.orig...)
+	} else if re.refused && re.options != "" {
+		c.shimToClient(Notice(mUpdate, `{"sessionId":`+wire.Quote(s.id)+`,"update":{"sessionUpdate":"config_option_update","configOptions":`+re.options+`}}`), "settings after a restore")
+	}
+	c.keepStandby()
+	c.pump(s)
+	c.settleIfIdle(s)
+}
+
+// showSettings makes the answer to a load show what has been set since.
+func showSettings(m *Message, options string, config []Setting) {
+	if options != "" {
+		if at, ok := m.At(m.Result, "configOptions"); ok {
+			m.Set(at, options)
+		}
+	}
+	for _, x := range config {
+		value := gjson.Get(x.Params, "value")
+		if x.Method == mSetMode {
+			value = gjson.Get(x.Params, "modeId")
+		} else if x.Method == mSetModel {
+			value = gjson.Get(x.Params, "modelId")
+		}
+		if value.Type != gjson.String {
+			continue
+		}
+		path := map[string][2]string{"mode": {"modes", "currentModeId"}, "model": {"models", "currentModelId"}}[x.Key]
+		if at, ok := m.At(m.Result, path[0], path[1]); ok && path[0] != "" && offered(m, path[0], value.Str) {
+			m.Set(at, wire.Quote(value.Str))
+		}
+	}
+}
+
+// offered tells that the answer lists a value among those to choose from.
+func offered(m *Message, list, value string) bool {
+	at, ok := m.At(m.Result, list)
+	return ok && strings.Contains(string(m.Text(at)), wire.Quote(value))
+}
+
+// loadTimeout is the event that a load has no answer.
+func (c *Core) loadTimeout(id string) {
+	s := c.sessions[id]
+	if s == nil || s.agent == nil || s.state != Restoring {
+		return
+	}
+	c.fx.log(slog.LevelError, "a session was not opened again in time", "session", id, "after", loadLimit)
+	s.agent.cause = fmt.Sprintf("it did not open the session again within %d s", int(loadLimit/time.Second))
+	c.condemn(s.agent, "load timed out", hard)
+}
+
+// ask sends a request of the shim's own, through the chain, to process a. done
+// gets the answer, or in words why there is none.
+func (c *Core) ask(a *Agent, s *Session, method, params string, done func(m *Message, failure string)) {
+	c.ownSeq++
+	id := fmt.Sprintf(`"acp-shim/%s/%d"`, c.opt.Nonce, c.ownSeq)
+	m := &Message{}
+	m.Parse(call(id, method, params))
+	r := &Request{Method: method, id: []byte(id), session: s, agent: a, own: done}
+	c.own[id] = r
+	st := c.step()
+	defer c.done(st)
+	st.msg, st.agent, st.session, st.request, st.own = m, a, s, r, true
+	c.down(st, m)
+	if st.dropped {
+		delete(c.own, id)
+		c.bug("%s of the shim's own was dropped", method)
+		return
+	}
+	if s != nil {
+		s.order++
+		if s.real != s.id && m.SessionText.Found() {
+			m.Set(m.SessionText, wire.Quote(s.real))
+		}
+	}
+	c.tap(Shim, AgentPeer(a.gen), m.Raw, m, "", false)
+	c.fx.toAgent(a.gen, m.Raw)
+}

@@ -1,0 +1,341 @@
+package proxy
+
+import (
+	"bytes"
+
+	"github.com/tidwall/gjson"
+
+	"acp-shim/internal/wire"
+)
+
+// State is where a session is in its life. See the table in doc.go.
+type State uint8
+
+const (
+	// Cold is known, and no process holds it.
+	Cold State = iota
+	// Opening is being loaded or resumed by the client.
+	Opening
+	// Idle is held by a process and runs no turn.
+	Idle
+	// Running runs a turn.
+	Running
+	// Killing waits for its process to be dead.
+	Killing
+	// Stuck has a process that was killed and does not die.
+	Stuck
+	// Restoring is being brought back by the shim.
+	Restoring
+	// Failed could not be brought back.
+	Failed
+	// Gone was closed or deleted.
+	Gone
+)
+
+func (s State) String() string {
+	return [...]string{"cold", "opening", "idle", "running", "killing", "stuck", "restoring", "failed", "gone"}[s]
+}
+
+// Session is one session of the client's. It outlives the processes that hold
+// it.
+type Session struct {
+	id, real   string
+	state      State
+	agent      *Agent
+	cancelling bool
+	native     bool // its agent answers a prompt before the turn ends
+	claimed    bool
+	claiming   bool
+	running    *Request // the prompt of the turn that runs
+	queue      []*held
+	order      uint64
+	lastUse    uint64 // the client's requests that had come when it was last used
+	turns      int
+	open       []byte // the client's frame that opened it, as it came
+	config     []Setting
+	tools      []string // calls that have begun and have no final state
+	restore    restore
+	failure    string // why it is Failed
+}
+
+// ID is the id that the client knows it by.
+func (s *Session) ID() string { return s.id }
+
+// AgentID is the id that its agent knows it by.
+func (s *Session) AgentID() string { return s.real }
+
+// State is its state.
+func (s *Session) State() State { return s.state }
+
+// Agent is the process that holds it, or nil.
+func (s *Session) Agent() *Agent { return s.agent }
+
+// Running is the prompt whose turn runs, or nil.
+func (s *Session) Running() *Request { return s.running }
+
+// Native tells that its agent answers a prompt before the turn is over, as
+// protocol version 2 has it; then nobody but the agent can tell when it is.
+func (s *Session) Native() bool { return s.native }
+
+// Tools are the ids of the tool calls that have begun and not ended, as JSON
+// texts.
+func (s *Session) Tools() []string { return s.tools }
+
+// HeldPrompts are the prompts that wait in it.
+func (s *Session) HeldPrompts() []*Request {
+	var list []*Request
+	for _, h := range s.queue {
+		if h.request != nil && h.request.Method == mPrompt && !h.request.answered {
+			list = append(list, h.request)
+		}
+	}
+	return list
+}
+
+// Asked are the requests that its process has open at the client.
+func (s *Session) Asked() []*Asked {
+	if s.agent == nil {
+		return nil
+	}
+	var list []*Asked
+	for _, x := range s.agent.asked {
+		if x.session == s && !x.settled {
+			list = append(list, x)
+		}
+	}
+	return list
+}
+
+func (c *Core) addSession(id string) *Session {
+	s := &Session{id: id, real: id}
+	c.sessions[id] = s
+	return s
+}
+
+func (c *Core) byAgentID(id []byte) *Session {
+	if s, ok := c.alias[string(id)]; ok {
+		return s
+	}
+	if s, ok := c.sessions[string(id)]; ok && s.real == s.id {
+		return s
+	}
+	return nil
+}
+
+func (c *Core) forgetSession(s *Session) {
+	delete(c.sessions, s.id)
+	delete(c.alias, s.real)
+	c.fx.disarm(timerKey{kind: timerIdle, name: s.id})
+	c.fx.release(s.id)
+}
+
+// note keeps what an update tells about the session's tools.
+func (s *Session) note(m *Message) {
+	if !bytes.Contains(m.Raw, toolWord) {
+		return
+	}
+	u := gjson.GetBytes(m.Text(m.Params), "update")
+	switch u.Get("sessionUpdate").Str {
+	case "tool_call", "tool_call_update":
+		id := u.Get("toolCallId").Raw
+		if id == "" {
+			return
+		}
+		at := -1
+		for i, t := range s.tools {
+			if t == id {
+				at = i
+			}
+		}
+		switch status := u.Get("status").Str; {
+		case status == "completed" || status == "failed":
+			if at >= 0 {
+				s.tools = append(s.tools[:at:at], s.tools[at+1:]...)
+			}
+		case at < 0 && len(s.tools) < 1000:
+			s.tools = append(s.tools, id)
+		}
+	}
+}
+
+var toolWord = []byte(`"tool_call`)
+
+// admits tells that a frame may be sent for the session now.
+func (s *Session) admits(m *Message) bool {
+	switch s.state {
+	case Idle, Gone, Stuck:
+		return true
+	case Running:
+		switch m.Method {
+		case mPrompt, mLoad, mResume, mClose, mDelete:
+			return false
+		}
+		return true
+	case Cold, Failed:
+		switch m.Method {
+		case mLoad, mResume, mClose, mDelete:
+			return true
+		}
+	}
+	return false
+}
+
+// sessionFrame takes a frame for a session that is known: it is delivered, or
+// waits for its turn.
+func (c *Core) sessionFrame(s *Session, m *Message, r *Request, again bool) {
+	if !c.policy.Exclusive {
+		c.deliver(s, m, r, again)
+		return
+	}
+	if s.state == Restoring && !s.restore.sent && r != nil && (m.Method == mLoad || m.Method == mResume) && s.agent != nil {
+		// The client opens it itself: its own frame takes the place of ours.
+		c.fx.disarm(timerKey{kind: timerLoad, name: s.id})
+		s.restore = restore{}
+		s.state = Cold
+		c.deliver(s, m, r, again)
+		return
+	}
+	if len(s.queue) == 0 && s.admits(m) {
+		c.deliver(s, m, r, again)
+		return
+	}
+	if m.Method == mClose || m.Method == mDelete {
+		c.cancelFor(s)
+	}
+	h := &held{m: m, request: r, seen: true}
+	if again {
+		c.heldSize += len(m.Raw)
+		if r != nil {
+			r.held = h
+		}
+	} else {
+		h = c.hold(m, r)
+	}
+	s.queue = append(s.queue, h)
+	if len(s.queue) == 1 {
+		c.wake(s)
+	}
+}
+
+// wake begins what a session needs for the frames that wait in it.
+func (c *Core) wake(s *Session) {
+	if len(s.queue) == 0 || c.ending {
+		return
+	}
+	switch s.state {
+	case Cold, Failed:
+		if s.admits(s.queue[0].m) {
+			c.pump(s)
+			return
+		}
+		c.beginRestore(s)
+	default:
+		c.pump(s)
+	}
+}
+
+// pump delivers what waits, as far as the session admits it.
+func (c *Core) pump(s *Session) {
+	for len(s.queue) > 0 && s.admits(s.queue[0].m) {
+		h := s.queue[0]
+		s.queue = s.queue[1:]
+		c.unhold(h)
+		if h.request != nil && h.request.answered {
+			continue
+		}
+		c.deliver(s, h.m, h.request, true)
+	}
+	if len(s.queue) > 0 && (s.state == Cold || s.state == Failed) {
+		c.wake(s)
+	}
+}
+
+func (s *Session) unqueue(c *Core, r *Request) {
+	for i, h := range s.queue {
+		if h.request == r {
+			s.queue = append(s.queue[:i:i], s.queue[i+1:]...)
+			c.unhold(h)
+			return
+		}
+	}
+}
+
+// deliver sends a frame that the session admits.
+func (c *Core) deliver(s *Session, m *Message, r *Request, again bool) {
+	c.fx.disarm(timerKey{kind: timerIdle, name: s.id})
+	if !c.policy.Exclusive {
+		a := s.agent
+		if a == nil || a.state >= condemned {
+			a = c.primary()
+		}
+		if r != nil && m.Method == mPrompt {
+			s.running = r
+			s.state = Running
+		}
+		c.send(a, m, r, again)
+		return
+	}
+	switch s.state {
+	case Gone:
+		c.send(c.primary(), m, r, again)
+		return
+	case Stuck:
+		c.refuse(m, r, c.stuckText(s))
+		return
+	case Cold, Failed:
+		if m.Method == mClose || m.Method == mDelete {
+			c.send(c.primary(), m, r, again)
+			return
+		}
+		c.openSession(s, m, r, again)
+		return
+	}
+	switch {
+	case m.Method == mPrompt && r != nil:
+		s.state, s.running = Running, r
+		s.tools = nil
+	case (m.Method == mLoad || m.Method == mResume) && r != nil:
+		s.state, s.restore = Opening, restore{live: true}
+	}
+	s.lastUse = c.seq
+	c.send(s.agent, m, r, again)
+	c.settleIfIdle(s)
+}
+
+// settleTurn ends a turn.
+func (c *Core) settleTurn(s *Session) {
+	s.state, s.running, s.cancelling = Idle, nil, false
+	if s.agent == nil || s.agent.state >= condemned {
+		s.state = Killing // until its process is gone
+		return
+	}
+	c.turnOver()
+	c.pump(s)
+	c.settleIfIdle(s)
+}
+
+// settleIfIdle arms the timer that ends the process of an idle session.
+func (c *Core) settleIfIdle(s *Session) {
+	if s.state == Idle && c.opt.IdleTimeout > 0 {
+		c.fx.arm(timerKey{kind: timerIdle, name: s.id}, c.opt.IdleTimeout)
+	}
+}
+
+// cancelFor cancels a session's turn in the client's name, since it closes it.
+func (c *Core) cancelFor(s *Session) {
+	if s.state != Running || s.cancelling {
+		return
+	}
+	var m Message
+	m.Parse(Notice(mCancel, `{"sessionId":`+wire.Quote(s.id)+`}`))
+	st := c.step()
+	defer c.done(st)
+	st.msg, st.session, st.agent, st.own = &m, s, s.agent, true
+	c.down(st, &m)
+	if !st.dropped && s.agent != nil && s.agent.takes() {
+		if s.real != s.id {
+			m.Set(m.SessionText, wire.Quote(s.real))
+		}
+		c.shimToAgent(s.agent, m.Raw, "the session is closed")
+	}
+}
