@@ -1,1 +1,61 @@
+// Package proxy carries an ACP conversation between one client and the agent
+// processes behind it: an agent to the client, a client to the agents.
+//
+// It owns frames' ways, requests and their ids, sessions and processes. It must
+// not know quirks of an agent, what a cancel means or how a capture is written:
+// those are interceptors and taps, which it knows by their contracts only.
+//
+// # Shape
+//
+// One Core owns every decision. Events go in: a line from the client or from an
+// agent, a process started or gone, a timer. Effects come out. It does no I/O,
+// has no clock and starts no goroutine, so that a test is a transcript. The Loop
+// around it is one lock, not a goroutine: whoever brings an event takes the lock
+// and steps the core, and what the step has written leaves in one write.
+//
+//	client stdin → wire.Reader ─event→ ┌──── Core, under one lock ────┐ ─effect→ outbox → agent[i] stdin
+//	                                   │   chain, in order, then tap   │
+//	client stdout ← outbox  ←effect─   │   tap, after chain, reversed  │ ←event─ wire.Reader ← agent[i] stdout
+//	                                   └── timers and ends are events ─┘
+//
+// Sessions last, processes are replaceable: everything that came of a process
+// carries its generation, and what a condemned one says touches nothing.
+//
+// # Order
+//
+// Per direction and session, frames leave in the order in which they came. Only
+// session/cancel and $/cancel_request overtake, since they are about what
+// waits. A frame the shim makes goes out before the frame that caused it.
+//
+// # Sessions
+//
+// With an exclusive Policy every session has a process of its own:
+//
+//	state      prompt           client's load     close, delete       process gone
+//	cold       restore, hold    is the restore    forward, no load    -
+//	opening    hold             hold              hold                cold; its load: error
+//	idle       running          forward           forward, then gone  cold
+//	running    hold             hold              cancel, hold        error, cold
+//	killing    hold             hold              hold                cold, or restore if something waits
+//	stuck      error            error             error               cold
+//	restoring  hold             replaces ours     hold                one retry, then failed
+//	                            while unsent
+//	failed     one new try      is the restore    forward             -
+//	gone       forward          opening           forward             -
+//
+// "Cancelling" is running with a mark that the cancel's interceptor sets. Without
+// an exclusive policy there is one process for all sessions, nothing is held,
+// and nothing is ended.
+//
+// # Goroutines
+//
+//	readClient  one; started by Run; blocks in a read of the client's; ends with
+//	            its input. It is never made to wait.
+//	outbox.run  one a peer; waits for bytes that could not be written at once;
+//	            ends when the way is closed
+//	attend      one a process; starts it, waits for its end, reports both
+//	readAgent   one a process; blocks in a read of its output, and while too much
+//	            waits for the client; ends with the output
+//	store       at most one; started when there is something to lock or to keep
+//	timers      the runtime's; each takes the lock and steps the core
 package proxy

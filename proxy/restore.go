@@ -36,7 +36,10 @@ func (s *Session) replaying(a *Agent) bool {
 // openSession sends the client's own load or resume of a session that no
 // process holds.
 func (c *Core) openSession(s *Session, m *Message, r *Request, again bool) {
-	a := c.pick()
+	a := s.agent // one that was to restore it
+	if a == nil || a.state >= condemned {
+		a = c.pick()
+	}
 	if a == nil {
 		c.starve(s, m, r, again)
 		return

@@ -24,3 +24,5 @@ func writeNow(fd int, b []byte) (int, error) {
 	}
 	return done, nil
 }
+
+const canWriteNow = true

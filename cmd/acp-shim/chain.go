@@ -1,0 +1,33 @@
+package main
+
+import (
+	"acp-shim/cancelshim"
+	"acp-shim/proxy"
+)
+
+// chain is the one ordered list of interceptors, the one nearest to the client
+// first, and what else the profile decides.
+type chain struct {
+	list  []proxy.Interceptor
+	guess proxy.Policy
+	noise func(line []byte) bool
+}
+
+func (c *chain) build(s *shim) error {
+	c.list = []proxy.Interceptor{
+		cancelshim.New(cancelshim.Options{Mode: cancelshim.Mode(s.set.Cancel), Grace: s.set.Grace}),
+	}
+	return nil
+}
+
+func (c *chain) policy(result []byte) proxy.Policy {
+	return proxy.Policy{Exclusive: true, DropNoise: true, Close: true}
+}
+
+func (c *chain) attach(*proxy.Loop) {}
+func (c *chain) close()             {}
+
+// noisy tells lines of stderr that are for nobody.
+func (c *chain) noisy(line []byte) bool { return c.noise != nil && c.noise(line) }
+
+func (s *shim) taps() ([]proxy.Tap, func(), error) { return nil, func() {}, nil }

@@ -1,0 +1,55 @@
+// Command acp-shim stands between an ACP client and an ACP agent: the client
+// starts it as if it were the agent, it starts the agent, passes every frame on
+// untouched but for what has to change, makes cancel work, and records.
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"acp-shim/internal/agent"
+	"acp-shim/internal/settings"
+)
+
+func main() { os.Exit(start(os.Args)) }
+
+// start decides what the binary is this time. The guard and the drop-in agent
+// come first and without a library: one must be there before anything can go
+// wrong, the other is run whenever an editor opens a session.
+func start(args []string) int {
+	if len(args) > 1 && args[1] == agent.GuardArg {
+		return agent.GuardMain(args[2:])
+	}
+	asAgent := underAgentsName(args[0])
+	if !asAgent && len(args) > 1 && isCommand(args[1]) {
+		return command(args[1:])
+	}
+	s, err := settings.Load(args[1:], asAgent, os.Getenv)
+	if err != nil {
+		return complain(err)
+	}
+	return run(s)
+}
+
+// underAgentsName tells that the program was started by a link with another
+// name: then it is the agent to the last flag.
+func underAgentsName(arg0 string) bool {
+	name := strings.TrimSuffix(filepath.Base(arg0), ".exe")
+	return strings.HasPrefix(name, "agy_acp_server")
+}
+
+func isCommand(word string) bool {
+	switch word {
+	case "-h", "-help", "--help", "-version", "--version":
+		return true
+	}
+	return word != "" && word[0] >= 'a' && word[0] <= 'z'
+}
+
+// complain is the only place where an error of ours is printed.
+func complain(err error) int {
+	fmt.Fprintln(os.Stderr, "acp-shim:", err)
+	return 2
+}

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+
+	"acp-shim/internal/agent"
+	"acp-shim/internal/logs"
+	"acp-shim/internal/settings"
+	"acp-shim/internal/state"
+	"acp-shim/internal/stdio"
+	"acp-shim/proxy"
+)
+
+// shim is one run as an agent.
+type shim struct {
+	set   *settings.Settings
+	log   *slog.Logger
+	state *state.Dir
+	run   string
+	found func() (agent.Found, error)
+	loop  *proxy.Loop
+	chain chain
+}
+
+// run is the agent that the client believes to have started.
+func run(set *settings.Settings) int {
+	streams, err := stdio.Take()
+	if err != nil {
+		return complain(err)
+	}
+	defer streams.Close()
+	s := &shim{set: set, run: agent.NewRunID()}
+	s.state, err = state.Open(s.statePath())
+	log, endLog := logs.New(s.logOptions())
+	defer endLog()
+	s.log = log
+	if err != nil {
+		log.Info("nothing is remembered beyond this run", "why", err.Error())
+	}
+	// The agent is looked for once and pinned: a link that moves while the shim
+	// runs must not mix two builds in one connection.
+	s.found = sync.OnceValues(s.find)
+	taps, endTaps, err := s.taps()
+	if err != nil {
+		return complain(err)
+	}
+	defer endTaps()
+	if err := s.chain.build(s); err != nil {
+		return complain(err)
+	}
+	defer s.chain.close()
+
+	nonce := make([]byte, 6)
+	rand.Read(nonce)
+	s.loop = proxy.New(proxy.Config{
+		Options: proxy.Options{
+			Chain: s.chain.list, Taps: taps, Policy: s.chain.policy, Guess: s.chain.guess,
+			Nonce: hex.EncodeToString(nonce), MaxAgents: set.MaxAgents, Standby: set.Standby == "auto",
+			IdleTimeout: set.IdleTimeout,
+		},
+		In: streams.In, Out: streams.Out, OutFD: streams.OutFD,
+		Start: s.startAgent, Store: s.store(), Log: log, MaxFrame: set.MaxFrame << 20,
+	})
+	s.chain.attach(s.loop)
+	go s.watchGuard()
+	if stop, err := agent.BecomeSubreaper(); err == nil {
+		defer stop()
+	}
+	defer s.onSignals()()
+	code := s.loop.Run(context.Background())
+	agent.KillOrphans()
+	return code
+}
+
+func (s *shim) statePath() string {
+	if s.set.StateDir != "" {
+		return s.set.StateDir
+	}
+	return state.Path(os.Getenv)
+}
+
+func (s *shim) logOptions() logs.Options {
+	opt := logs.Options{Stderr: os.Stderr, StderrLevel: slog.LevelError, JSON: s.set.LogFormat == "json"}
+	opt.Level.UnmarshalText([]byte(s.set.LogLevel))
+	if s.set.Verbose {
+		opt.StderrLevel = min(opt.Level, slog.LevelInfo)
+		opt.Color = term.IsTerminal(2) && os.Getenv("NO_COLOR") == ""
+	}
+	switch {
+	case s.set.LogFile == "none":
+	case s.set.LogFile != "":
+		opt.File = s.set.LogFile
+	case s.state.Path() != "":
+		opt.File = filepath.Join(s.state.Path(), "logs", "acp-shim.log")
+	}
+	return opt
+}
+
+func (s *shim) find() (agent.Found, error) {
+	exe, _ := os.Executable()
+	f, err := agent.Find(agent.Query{
+		Words: s.set.Words, Flag: s.set.AgentFlag, Env: s.set.AgentEnv, Config: s.set.AgentFile,
+		Args: s.set.AgentArgs, Getenv: os.Getenv, Exe: exe, SelfOK: []string{"sim"},
+	})
+	if err != nil {
+		return f, err
+	}
+	s.log.Info("the agent", "path", f.Path, "source", f.Source)
+	for _, w := range f.Warnings {
+		s.log.Warn(w)
+	}
+	return f, nil
+}
+
+func (s *shim) startAgent(gen int) (proxy.Process, error) {
+	f, err := s.found()
+	if err != nil {
+		return nil, err
+	}
+	return proxy.Command(proxy.Spec{
+		Path: f.Path, Args: f.Args, ExtraEnv: f.Env, RunID: s.run, Gen: gen, PrivateTemp: s.set.PrivateTemp,
+		Stderr: func(line []byte) { s.agentStderr(gen, line) },
+		StderrLost: func(lines int, bytes int64) {
+			s.log.Warn("lines of the agent's stderr were lost", "agent", gen, "lines", lines)
+		},
+		TailSkip: s.chain.noisy,
+	})
+}
+
+// agentStderr passes a line of an agent's on. What a process says while it is
+// being ended is for the log and the capture: some clients show every byte of
+// stderr as an error.
+func (s *shim) agentStderr(gen int, line []byte) {
+	if s.chain.noisy(line) {
+		return
+	}
+	if s.loop.Ending(gen) {
+		s.log.Debug("stderr of a process that is being ended", "agent", gen, "bytes", len(line))
+	} else {
+		os.Stderr.Write(line)
+	}
+	s.loop.Event(proxy.Event{Kind: "stderr", Agent: gen, Text: string(line)})
+}
+
+// watchGuard keeps a guard alive as long as the shim is.
+func (s *shim) watchGuard() {
+	for wait := time.Duration(0); ; wait = time.Second {
+		time.Sleep(wait)
+		g, err := agent.StartGuard(s.run)
+		if err != nil {
+			s.log.Warn("no guard: if the shim is killed, agents may stay behind", "error", err.Error())
+			return
+		}
+		<-g.Done()
+	}
+}
+
+// store keeps the sessions of this agent and its home. Without a directory they
+// are neither locked nor remembered.
+func (s *shim) store() proxy.Store {
+	home := os.Getenv("GEMINI_HOME")
+	if home == "" {
+		home = os.Getenv("HOME")
+	}
+	store, err := s.state.Sessions("agy", home, s.set.Remember)
+	if err != nil {
+		s.log.Warn("sessions are not remembered", "error", err.Error())
+		store, _ = (*state.Dir)(nil).Sessions("", "", false)
+	}
+	return store
+}

@@ -1,0 +1,32 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// onSignals makes the shim end in an orderly way when it is told to. SIGINT is
+// caught and ignored: a Ctrl-C on the terminal of a client reaches the shim
+// before the client's session/cancel does, and would end what shall go on. It
+// is caught, not ignored in the system's sense, since a child would inherit
+// that; the same for SIGPIPE, which stands for a stderr that nobody reads.
+func (s *shim) onSignals() (stop func()) {
+	ch := make(chan os.Signal, 8)
+	signal.Notify(ch, syscall.SIGINT, syscall.SIGPIPE, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	go func() {
+		for sig := range ch {
+			switch sig {
+			case syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT:
+				s.log.Info("ending on a signal", "signal", sig.String())
+				s.loop.Terminate(128 + int(sig.(syscall.Signal)))
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(ch)
+		close(ch)
+	}
+}

@@ -1,0 +1,9 @@
+//go:build unix && !linux
+
+package stdio
+
+import "golang.org/x/sys/unix"
+
+func enlarge(int) {}
+
+func redirect(from, to int) error { return unix.Dup2(from, to) }
