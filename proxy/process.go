@@ -52,4 +52,3 @@ type stdin struct{ p *agent.Process }
 
 func (s stdin) Write(b []byte) (int, error) { return s.p.Stdin.Write(b) }
 func (s stdin) Close() error                { s.p.CloseStdin(); return nil }
-

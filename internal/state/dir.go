@@ -106,17 +106,22 @@ type fact struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// Fact fills v with what is known under kind about the build named key.
-func (d *Dir) Fact(kind, key string, v any) bool {
+// Facts is what is known under kind, by the names of builds, as JSON.
+func (d *Dir) Facts(kind string) map[string]json.RawMessage {
+	known := map[string]json.RawMessage{}
 	if d == nil || d.path == "" {
-		return false
+		return known
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	facts := map[string]fact{}
 	read(filepath.Join(d.path, kind+".json"), &facts)
-	f, ok := facts[key]
-	return ok && time.Since(f.At) < factsLast && json.Unmarshal(f.Value, v) == nil
+	for key, f := range facts {
+		if time.Since(f.At) < factsLast {
+			known[key] = f.Value
+		}
+	}
+	return known
 }
 
 // Learn keeps v under kind for the build named key.

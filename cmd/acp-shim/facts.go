@@ -1,0 +1,118 @@
+package main
+
+import (
+	"encoding/json"
+	"log/slog"
+	"sync"
+
+	"acp-shim/cancelshim"
+	"acp-shim/internal/state"
+	"acp-shim/proxy"
+	"acp-shim/usage"
+)
+
+// facts is what is known of builds of an agent, in memory where the loop asks
+// for it, and in the state directory for later runs. What is written goes there
+// from a goroutine: nothing waits for a disk under the loop's lock.
+type facts struct {
+	dir   *state.Dir
+	log   *slog.Logger
+	known map[string]map[string]json.RawMessage
+	// stamp tells the file of the agent from another one of the same version.
+	stamp string
+
+	mu    sync.Mutex
+	queue []func() error
+	busy  bool
+	idle  sync.Cond
+}
+
+func newFacts(dir *state.Dir, log *slog.Logger) *facts {
+	f := &facts{dir: dir, log: log, known: map[string]map[string]json.RawMessage{}}
+	for _, kind := range []string{factCancel, factUsage, factNames} {
+		f.known[kind] = dir.Facts(kind)
+	}
+	f.idle.L = &f.mu
+	return f
+}
+
+// The kinds of facts.
+const (
+	factCancel = "cancel"
+	factUsage  = "usage"
+	factNames  = "names"
+)
+
+// of fills v with what is known about a build.
+func (f *facts) of(kind, build string, v any) bool {
+	b, ok := f.known[kind][build+f.stamp]
+	return ok && json.Unmarshal(b, v) == nil
+}
+
+// learn keeps what was found out about a build.
+func (f *facts) learn(kind, build string, v any) {
+	key := build + f.stamp
+	if b, err := json.Marshal(v); err == nil {
+		f.known[kind][key] = b
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.queue = append(f.queue, func() error { return f.dir.Learn(kind, key, v) })
+	if f.busy {
+		return
+	}
+	f.busy = true
+	go f.write()
+}
+
+func (f *facts) write() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for len(f.queue) > 0 {
+		next := f.queue[0]
+		f.queue = f.queue[1:]
+		f.mu.Unlock()
+		if err := next(); err != nil {
+			f.log.Warn("what was learned about this build could not be kept", "error", err.Error())
+		}
+		f.mu.Lock()
+	}
+	f.busy = false
+	f.idle.Broadcast()
+}
+
+// wait waits until everything is written.
+func (f *facts) wait() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for f.busy {
+		f.idle.Wait()
+	}
+}
+
+// cancels is cancelshim's memory.
+type cancels struct{ facts *facts }
+
+func (c cancels) count(a *proxy.Agent) (n cancelshim.Count) {
+	c.facts.of(factCancel, cancelshim.Build(a), &n)
+	return n
+}
+
+func (c cancels) Ignores(a *proxy.Agent) bool { return c.count(a).Known() }
+
+func (c cancels) Note(a *proxy.Agent, honoured bool) {
+	n := c.count(a)
+	if now := n.Noted(honoured); now != n {
+		c.facts.learn(factCancel, cancelshim.Build(a), now)
+	}
+}
+
+// tokens is usage's latch.
+type tokens struct{ facts *facts }
+
+func (t tokens) Latched(build string) bool {
+	var first usage.First
+	return t.facts.of(factUsage, build, &first)
+}
+
+func (t tokens) Latch(build string, first usage.First) { t.facts.learn(factUsage, build, first) }

@@ -1,0 +1,47 @@
+package usage
+
+import (
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+// Number is one figure that a frame carries, with the path of names to it.
+type Number struct {
+	Path  string
+	Value float64
+}
+
+// numbers collects the figures below v. Inside counts tells that a name on the
+// way there says what they are; otherwise the figure's own name must. A string
+// is never a figure: "token" is what a login is called, too.
+func numbers(v gjson.Result, path string, inside bool, depth int, list []Number) []Number {
+	if depth > 8 {
+		return list
+	}
+	v.ForEach(func(key, x gjson.Result) bool {
+		name := path
+		if key.Type == gjson.String {
+			name = path + "." + key.Str
+		}
+		counts := inside || key.Type == gjson.String && counting(key.Str)
+		switch {
+		case x.IsObject(), x.IsArray():
+			list = numbers(x, name, counts, depth+1, list)
+		case x.Type == gjson.Number && counts:
+			list = append(list, Number{name, x.Num})
+		}
+		return true
+	})
+	return list
+}
+
+// counting tells a name of a usage figure, or of an object with such figures.
+func counting(name string) bool {
+	name = strings.ToLower(name)
+	if strings.Contains(name, "max") || strings.Contains(name, "limit") || strings.Contains(name, "expire") {
+		return false
+	}
+	return strings.Contains(name, "usage") || strings.Contains(name, "quota") ||
+		strings.Contains(name, "tokens") || strings.Contains(name, "token_count") || strings.Contains(name, "tokencount")
+}
