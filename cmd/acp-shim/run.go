@@ -128,7 +128,7 @@ func (s *shim) startAgent(gen int) (proxy.Process, error) {
 	}
 	return proxy.Command(proxy.Spec{
 		Path: f.Path, Args: f.Args, ExtraEnv: f.Env, RunID: s.run, Gen: gen, PrivateTemp: s.set.PrivateTemp,
-		Stderr: func(line []byte) { s.agentStderr(gen, line) },
+		Stderr: agent.SkipLines(s.chain.noisy, func(line []byte) { s.agentStderr(gen, line) }),
 		StderrLost: func(lines int, bytes int64) {
 			s.log.Warn("lines of the agent's stderr were lost", "agent", gen, "lines", lines)
 		},
@@ -140,9 +140,6 @@ func (s *shim) startAgent(gen int) (proxy.Process, error) {
 // being ended is for the log and the capture: some clients show every byte of
 // stderr as an error.
 func (s *shim) agentStderr(gen int, line []byte) {
-	if s.chain.noisy(line) {
-		return
-	}
 	if s.loop.Ending(gen) {
 		s.log.Debug("stderr of a process that is being ended", "agent", gen, "bytes", len(line))
 	} else {
