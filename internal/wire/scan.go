@@ -26,9 +26,7 @@ func (m *Message) Parse(raw []byte) {
 	}
 	m.Kind = Opaque
 	var seen uint8
-	end, ok := members(raw, i, func(key []byte, v Span) {
-		m.take(key, v, &seen)
-	})
+	end, ok := m.top(i, &seen)
 	if !ok || space(raw, end) != len(raw) {
 		return
 	}
@@ -67,26 +65,57 @@ func (m *Message) take(key []byte, v Span, seen *uint8) {
 		bit, m.Error = sawError, v
 	case "params":
 		bit, m.Params = sawParams, v
-		if m.Raw[v.Off] == '{' {
-			members(m.Raw, v.Off, func(key []byte, v Span) {
-				if string(key) != "sessionId" {
-					return
-				}
-				if *seen&sawSession != 0 {
-					m.Twice = true
-				}
-				*seen |= sawSession
-				if m.Raw[v.Off] == '"' {
-					m.SessionText = v
-					m.Session = unquote(m.Raw[v.Off:v.End])
-				}
-			})
-		}
 	}
 	if bit != 0 && *seen&bit != 0 {
 		m.Twice = true
 	}
 	*seen |= bit
+}
+
+// top is members for the top level, with one difference: params that are an
+// object are walked once, not passed over first and then walked.
+func (m *Message) top(at int, seen *uint8) (int, bool) {
+	raw := m.Raw
+	i := space(raw, at+1)
+	if i < len(raw) && raw[i] == '}' {
+		return i + 1, true
+	}
+	for {
+		key, v, ok := memberKey(raw, i)
+		if !ok {
+			return i, false
+		}
+		i = v
+		if string(key) == "params" && raw[i] == '{' {
+			if i, ok = m.params(i, seen); !ok {
+				return i, false
+			}
+		} else if i = valueEnd(raw, i); i <= v {
+			return v, false
+		}
+		m.take(key, Span{v, i}, seen)
+		var more bool
+		if i, more, ok = memberNext(raw, i); !more {
+			return i, ok
+		}
+	}
+}
+
+// params looks for the session in params, to their end.
+func (m *Message) params(at int, seen *uint8) (int, bool) {
+	return members(m.Raw, at, func(key []byte, v Span) {
+		if string(key) != "sessionId" {
+			return
+		}
+		if *seen&sawSession != 0 {
+			m.Twice = true
+		}
+		*seen |= sawSession
+		if m.Raw[v.Off] == '"' {
+			m.SessionText = v
+			m.Session = unquote(m.Raw[v.Off:v.End])
+		}
+	})
 }
 
 // members calls f for each member of the object that opens at raw[at], with
@@ -98,44 +127,58 @@ func members(raw []byte, at int, f func(key []byte, v Span)) (int, bool) {
 	if i < len(raw) && raw[i] == '}' {
 		return i + 1, true
 	}
-	for i < len(raw) {
-		if raw[i] != '"' {
+	for {
+		key, v, ok := memberKey(raw, i)
+		if !ok {
 			return i, false
 		}
-		k := i
-		i = stringEnd(raw, i)
-		if i < 0 {
-			return len(raw), false
-		}
-		key := raw[k+1 : i-1]
-		if bytes.IndexByte(key, '\\') >= 0 {
-			key = unquote(raw[k:i])
-		}
-		i = space(raw, i)
-		if i >= len(raw) || raw[i] != ':' {
-			return i, false
-		}
-		i = space(raw, i+1)
-		v := i
-		i = valueEnd(raw, i)
-		if i <= v {
+		if i = valueEnd(raw, v); i <= v {
 			return v, false
 		}
 		f(key, Span{v, i})
-		i = space(raw, i)
-		if i >= len(raw) {
-			return i, false
-		}
-		switch raw[i] {
-		case '}':
-			return i + 1, true
-		case ',':
-			i = space(raw, i+1)
-		default:
-			return i, false
+		var more bool
+		if i, more, ok = memberNext(raw, i); !more {
+			return i, ok
 		}
 	}
-	return i, false
+}
+
+// memberKey reads a key and its colon at raw[i] and returns the decoded key and
+// where the value starts.
+func memberKey(raw []byte, i int) (key []byte, value int, ok bool) {
+	if i >= len(raw) || raw[i] != '"' {
+		return nil, i, false
+	}
+	end := stringEnd(raw, i)
+	if end < 0 {
+		return nil, len(raw), false
+	}
+	key = raw[i+1 : end-1]
+	if bytes.IndexByte(key, '\\') >= 0 {
+		key = unquote(raw[i:end])
+	}
+	i = space(raw, end)
+	if i >= len(raw) || raw[i] != ':' {
+		return nil, i, false
+	}
+	i = space(raw, i+1)
+	return key, i, i < len(raw)
+}
+
+// memberNext passes what follows a value: a comma, behind which more follows, or
+// the object's end. ok is false where it is neither.
+func memberNext(raw []byte, i int) (at int, more, ok bool) {
+	i = space(raw, i)
+	if i >= len(raw) {
+		return i, false, false
+	}
+	switch raw[i] {
+	case '}':
+		return i + 1, false, true
+	case ',':
+		return space(raw, i+1), true, true
+	}
+	return i, false, false
 }
 
 func space(b []byte, i int) int {
@@ -146,10 +189,20 @@ func space(b []byte, i int) int {
 }
 
 // stringEnd returns the offset after the closing quote of the string that
-// opens at b[i], or -1.
+// opens at b[i], or -1. Most strings are short: the first bytes are looked at
+// one by one before a search is worth its call.
 func stringEnd(b []byte, i int) int {
 	start := i + 1
-	for i = start; ; i++ {
+	i = start
+	for limit := min(len(b), i+16); i < limit; i++ {
+		if b[i] == '"' {
+			return i + 1
+		}
+		if b[i] == '\\' {
+			break
+		}
+	}
+	for ; ; i++ {
 		n := bytes.IndexByte(b[i:], '"')
 		if n < 0 {
 			return -1

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// The agent answers what it is asked as fast as it can. What a prompt's text
+// says is what it does:
+//
+//	ping         answer at once, 220 bytes with the request
+//	stream N     N chunks of 200 bytes, each in a write of its own, then the answer
+//	batched N    N chunks of 300 bytes, as many in a write as go in 64 KiB
+//	large N      one chunk of N bytes
+const session = "4d5a6c89-0be5-4d98-ac4d-dede75c780fe"
+
+func agentMain() {
+	r := bufio.NewReaderSize(os.Stdin, 1<<20)
+	for {
+		line, err := r.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		id := field(line, `"id":`)
+		switch {
+		case bytes.Contains(line, []byte(`"initialize"`)):
+			say(id, `{"protocolVersion":1,"agentCapabilities":{"loadSession":true},"agentInfo":{"name":"antigravity-acp","version":"bench"}}`)
+		case bytes.Contains(line, []byte(`"session/new"`)):
+			say(id, `{"sessionId":"`+session+`"}`)
+		case bytes.Contains(line, []byte(`"session/prompt"`)):
+			word, arg, _ := strings.Cut(text(line), " ")
+			n, _ := strconv.Atoi(arg)
+			turn(word, n)
+			say(id, `{"stopReason":"end_turn"}`)
+		}
+	}
+}
+
+func say(id, result string) {
+	os.Stdout.WriteString(`{"jsonrpc":"2.0","id":` + id + `,"result":` + result + "}\n")
+}
+
+// field is a member's text in a frame that this program has made itself.
+func field(line []byte, name string) string {
+	i := bytes.Index(line, []byte(name))
+	if i < 0 {
+		return "null"
+	}
+	rest := line[i+len(name):]
+	return string(rest[:bytes.IndexAny(rest, ",}")])
+}
+
+func text(line []byte) string {
+	i := bytes.Index(line, []byte(`"text":"`))
+	rest := line[i+len(`"text":"`):]
+	return string(rest[:bytes.IndexByte(rest, '"')])
+}
+
+// chunk is a frame of size bytes, its line end included.
+func chunk(size int) []byte {
+	head := `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"` + session + `","update":{"content":{"text":"`
+	tail := `","type":"text"},"sessionUpdate":"agent_message_chunk"}}}` + "\n"
+	return []byte(head + strings.Repeat("x", max(1, size-len(head)-len(tail))) + tail)
+}
+
+func turn(word string, n int) {
+	switch word {
+	case "stream":
+		c := chunk(230)
+		for range n {
+			os.Stdout.Write(c)
+		}
+	case "batched":
+		c := chunk(300)
+		block := bytes.Repeat(c, 64<<10/len(c))
+		for n > 0 {
+			k := min(n, len(block)/len(c))
+			os.Stdout.Write(block[:k*len(c)])
+			n -= k
+		}
+	case "large":
+		os.Stdout.Write(chunk(n))
+	}
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// instance is a contender that runs, and the client in front of it.
+type instance struct {
+	contender
+	cmd *exec.Cmd
+	in  *os.File
+	out *bufio.Reader
+	id  int
+}
+
+func start(c contender) (*instance, error) {
+	inR, inW := pipe()
+	outR, outW := pipe()
+	cmd := exec.Command(c.argv[0], c.argv[1:]...)
+	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = c.env, inR, outW, os.Stderr
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("starting %s: %w", c.name, err)
+	}
+	inR.Close()
+	outW.Close()
+	i := &instance{contender: c, cmd: cmd, in: inW, out: bufio.NewReaderSize(outR, 1<<20)}
+	if err := i.call("initialize", `{"protocolVersion":1}`); err != nil {
+		return nil, fmt.Errorf("%s: %w", c.name, err)
+	}
+	return i, i.call("session/new", `{"cwd":"/","mcpServers":[]}`)
+}
+
+func (i *instance) stop() {
+	i.in.Close()
+	io.Copy(io.Discard, i.out)
+	i.cmd.Wait()
+}
+
+// call sends a request and reads to its answer.
+func (i *instance) call(method, params string) error {
+	i.id++
+	line := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"%s","params":%s}`+"\n", i.id, method, params)
+	if _, err := i.in.WriteString(line); err != nil {
+		return err
+	}
+	answer := []byte(`"id":` + strconv.Itoa(i.id) + `,"result"`)
+	start := true
+	for {
+		part, err := i.out.ReadSlice('\n')
+		if err == bufio.ErrBufferFull {
+			start = false // a large frame; it is no answer
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", method, err)
+		}
+		if start && len(part) < 1<<16 && (bytes.Contains(part, answer) || bytes.Contains(part, []byte(`"id":`+strconv.Itoa(i.id))) && bytes.Contains(part, []byte(`"result"`))) {
+			return nil
+		}
+		start = true
+	}
+}
+
+func (i *instance) prompt(text string) error {
+	return i.call("session/prompt", `{"sessionId":"`+session+`","prompt":[{"type":"text","text":"`+text+`"}]}`)
+}
+
+// ping is the time of each of n round trips.
+func (i *instance) ping(n int) ([]time.Duration, error) {
+	list := make([]time.Duration, n)
+	for k := range list {
+		t := time.Now()
+		if err := i.prompt("ping"); err != nil {
+			return nil, err
+		}
+		list[k] = time.Since(t)
+	}
+	return list, nil
+}
+
+func (i *instance) timed(text string) (time.Duration, error) {
+	t := time.Now()
+	err := i.prompt(text)
+	return time.Since(t), err
+}
+
+// cpu is the time that the contender itself, without the agent below it, has
+// been on a processor.
+func (i *instance) cpu() time.Duration {
+	var sum time.Duration
+	for _, pid := range i.own() {
+		tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
+		for _, task := range tasks {
+			b, _ := os.ReadFile(task)
+			f, _, _ := strings.Cut(string(b), " ")
+			ns, _ := strconv.ParseInt(f, 10, 64)
+			sum += time.Duration(ns)
+		}
+	}
+	return sum
+}
+
+// own are the contender's processes: itself and, for a pipeline, its tees.
+func (i *instance) own() []int {
+	list := []int{i.cmd.Process.Pid}
+	if i.argv[0] != "sh" {
+		return list
+	}
+	children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", list[0], list[0]))
+	for _, f := range strings.Fields(string(children)) {
+		pid, _ := strconv.Atoi(f)
+		if comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); strings.TrimSpace(string(comm)) == "tee" {
+			list = append(list, pid)
+		}
+	}
+	return list
+}
+
+// rss is a line of the contender's memory in KiB: VmHWM is the peak.
+func (i *instance) rss(line string) int {
+	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", i.cmd.Process.Pid))
+	for _, l := range strings.Split(string(b), "\n") {
+		if rest, ok := strings.CutPrefix(l, line+":"); ok {
+			n, _ := strconv.Atoi(strings.Fields(rest)[0])
+			return n
+		}
+	}
+	return 0
+}
