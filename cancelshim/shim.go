@@ -113,7 +113,7 @@ func (c *Shim) cancel(s *proxy.Step, m *proxy.Message, ask *proxy.Request) {
 			t.asks = append(t.asks, ask)
 			s.After(answerWithin, "answer "+sess.ID())
 		}
-		s.Drop("cancelled already")
+		s.Hold("cancelled already")
 		return
 	}
 	if sess.Running() == nil || sess.Agent() == nil {
@@ -126,7 +126,7 @@ func (c *Shim) cancel(s *proxy.Step, m *proxy.Message, ask *proxy.Request) {
 		s.After(answerWithin, "answer "+sess.ID())
 	}
 	if t.killed {
-		s.Drop("cancelled by ending the process")
+		s.Hold("cancelled by ending the process")
 		return
 	}
 	// ACP has it as a notification; the server knows it as nothing else.

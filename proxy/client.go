@@ -150,7 +150,7 @@ func (c *Core) send(a *Agent, m *Message, r *Request, again bool) {
 	c.down(s, m)
 	if s.dropped {
 		c.tap(Client, Nobody, m.Raw, m, s.why, again)
-		if r != nil && !r.answered {
+		if r != nil && !r.answered && !s.held {
 			c.bug("%s was dropped without an answer", r.Method)
 			c.answer(r, ErrorBody(CodeInternal, "acp-shim: internal error", nil), "internal error")
 		}
@@ -256,7 +256,7 @@ func (c *Core) cancel(m *Message, r *Request) {
 	s.msg, s.session, s.request = m, sess, r
 	c.down(s, m)
 	c.tap(Client, Nobody, m.Raw, m, "nothing to cancel", false)
-	if r != nil {
+	if r != nil && !s.held {
 		c.answer(r, ResultBody("{}"), "nothing to cancel")
 	}
 }

@@ -76,6 +76,7 @@ type Step struct {
 
 	verbs   []func()
 	dropped bool
+	held    bool // dropped, and to be answered later
 	why     string
 	resent  bool
 }
@@ -104,9 +105,16 @@ func (s *Step) Own() bool { return s.own }
 func (s *Step) Exclusive() bool { return s.core.policy.Exclusive }
 
 // Drop keeps the frame from going on. A request that is dropped must be
-// answered with Answer: a request without an answer is a bug, and panics.
+// answered with Answer; for one that is answered later, see Hold. A request
+// without an answer is a bug, and panics.
 func (s *Step) Drop(why string) {
 	s.verbs = append(s.verbs, func() { s.dropped, s.why = true, why })
+}
+
+// Hold keeps a request from going on and leaves it open: the interceptor will
+// Answer it later.
+func (s *Step) Hold(why string) {
+	s.verbs = append(s.verbs, func() { s.dropped, s.held, s.why = true, true, why })
 }
 
 // Answer answers a request of the client, sent or held or on its way, with body:

@@ -187,7 +187,7 @@ func (c *Core) gone(gen int, e Exit) {
 	if a == nil {
 		return
 	}
-	wanted := a.state == condemned
+	wanted := a.state == condemned || c.ending
 	a.state, a.exit, a.stderr = dead, e.Words, e.Stderr
 	for i, x := range c.agents {
 		if x == a {

@@ -3,6 +3,7 @@ package main
 import (
 	"acp-shim/cancelshim"
 	"acp-shim/proxy"
+	"acp-shim/usage"
 )
 
 // chain is the one ordered list of interceptors, the one nearest to the client
@@ -11,11 +12,16 @@ type chain struct {
 	list  []proxy.Interceptor
 	guess proxy.Policy
 	noise func(line []byte) bool
+	usage *usage.Watch
+	facts *facts
 }
 
 func (c *chain) build(s *shim) error {
+	c.facts = newFacts(s.state, s.log)
+	c.usage = usage.New(tokens{c.facts})
 	c.list = []proxy.Interceptor{
-		cancelshim.New(cancelshim.Options{Mode: cancelshim.Mode(s.set.Cancel), Grace: s.set.Grace}),
+		cancelshim.New(cancelshim.Options{Mode: cancelshim.Mode(s.set.Cancel), Grace: s.set.Grace, Memory: cancels{c.facts}}),
+		c.usage,
 	}
 	return nil
 }
@@ -25,9 +31,7 @@ func (c *chain) policy(result []byte) proxy.Policy {
 }
 
 func (c *chain) attach(*proxy.Loop) {}
-func (c *chain) close()             {}
+func (c *chain) close()             { c.facts.wait() }
 
 // noisy tells lines of stderr that are for nobody.
 func (c *chain) noisy(line []byte) bool { return c.noise != nil && c.noise(line) }
-
-func (s *shim) taps() ([]proxy.Tap, func(), error) { return nil, func() {}, nil }

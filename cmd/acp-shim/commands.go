@@ -1,14 +1,161 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"io"
 	"os"
+	"strings"
+
+	"github.com/alecthomas/kong"
 
 	"acp-shim/fixtures/sim"
+	"acp-shim/internal/settings"
 )
 
-func command(args []string) int {
-	if args[0] == "sim" {
-		return sim.Main(args[1:], os.Stdin, os.Stdout, os.Stderr)
+// cli is what acp-shim can do besides being an agent.
+type cli struct {
+	Run     runCmd     `cmd:"" passthrough:"" help:"Be the agent. This is what acp-shim does without a command, too."`
+	Sim     simCmd     `cmd:"" passthrough:"" help:"Play the Antigravity server, build by build; see acp-shim sim --help."`
+	Demo    demoCmd    `cmd:"" help:"Show the shim at work on the simulator."`
+	Version versionCmd `cmd:"" help:"Print the version."`
+	Help    helpCmd    `cmd:"" help:"Print this, or the help of a command."`
+}
+
+type runCmd struct {
+	Args []string `arg:"" optional:"" help:"Settings; see acp-shim help."`
+}
+
+type simCmd struct {
+	Args []string `arg:"" optional:""`
+}
+
+type demoCmd struct {
+	Build string `default:"rc01" enum:"rc01,1.1.1,1.2.1,1.3.0" help:"The build to simulate (${enum})."`
+	Keep  string `placeholder:"DIR" help:"Keep the capture and the agent's home there."`
+}
+
+type versionCmd struct{}
+
+type helpCmd struct {
+	Command string `arg:"" optional:"" help:"A command."`
+}
+
+func (versionCmd) Run() error {
+	fmt.Println("acp-shim", version())
+	return nil
+}
+
+func (h helpCmd) Run() error {
+	switch h.Command {
+	case "":
+		printHelp(os.Stdout)
+		return nil
+	case "sim":
+		return exitCode(sim.Main([]string{"--help"}, os.Stdin, os.Stdout, os.Stderr))
+	case "run":
+		printHelp(os.Stdout)
+		return nil
 	}
-	return 2
+	return exitCode(command([]string{h.Command, "--help"}))
+}
+
+// exitCode is an error that stands for an exit code and was told about.
+type exitCode int
+
+func (e exitCode) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+// command carries out one of the commands.
+func command(args []string) int {
+	switch args[0] {
+	case "-h", "-help", "--help":
+		args = []string{"help"}
+	case "-version", "--version":
+		args = []string{"version"}
+	case "sim":
+		// Its flags are the agent's, and its own.
+		return sim.Main(args[1:], os.Stdin, os.Stdout, os.Stderr)
+	case "run":
+		return dropIn(args[1:], false)
+	}
+	var c cli
+	exit := -1
+	parser, err := kong.New(&c, kong.Name("acp-shim"),
+		kong.Description("Stands between an ACP client and an ACP agent."),
+		kong.Exit(func(code int) { exit = code }), kong.UsageOnError())
+	if err != nil {
+		return complain(err)
+	}
+	ctx, err := parser.Parse(args)
+	if exit >= 0 {
+		return exit // --help was given
+	}
+	if err != nil {
+		return complain(fmt.Errorf("%w; see acp-shim help", err))
+	}
+	err = ctx.Run()
+	var code exitCode
+	switch {
+	case errors.As(err, &code):
+		return int(code)
+	case err != nil:
+		return complain(err)
+	}
+	return 0
+}
+
+// printHelp prints what a user needs on one or two screens.
+func printHelp(w io.Writer) {
+	fmt.Fprint(w, `acp-shim stands between an ACP client and an ACP agent.
+
+  acp-shim [SETTINGS] [-- AGENT [ARGS]]   be the agent that a client starts
+  acp-shim demo                           see it at work on a simulated agent
+  acp-shim sim [--build BUILD]            be a simulated Antigravity server
+  acp-shim version | help [COMMAND]
+
+Without an agent behind --, it looks for agy_acp_server.par. In a client's
+configuration, put acp-shim in the place of the agent. Under the name
+agy_acp_server.par (a link) it is the agent to the last flag.
+
+Settings, as flags, as variables (--log-level is ACP_SHIM_LOG_LEVEL) and as keys
+of the config file, in this order of precedence:
+
+`)
+	for _, r := range settings.Rows() {
+		name := "--" + r.Name
+		switch v := r.Values(); {
+		case v == "on|off":
+		case v != "":
+			name += "=" + v
+		}
+		if len(name) > 34 {
+			fmt.Fprintf(w, "  %s\n  %-34s", name, "")
+		} else {
+			fmt.Fprintf(w, "  %-34s", name)
+		}
+		help := r.Help
+		if r.Many() {
+			help += " (may be repeated)"
+		}
+		if r.Default != "" {
+			help += " [" + r.Default + "]"
+		}
+		fmt.Fprintln(w, wrap(help, 76, 38))
+	}
+	fmt.Fprint(w, "\nThe agent's own flags --uid=, --[no]debug and --[no]notices are passed on.\n")
+}
+
+// wrap breaks text into lines, those behind the first one indented.
+func wrap(text string, width, indent int) string {
+	var b strings.Builder
+	col := indent - 2
+	for i, word := range strings.Fields(text) {
+		if i > 0 && col+1+len(word) > width {
+			b.WriteString("\n" + strings.Repeat(" ", indent-2))
+			col = indent - 2
+		}
+		b.WriteString(" " + word)
+		col += 1 + len(word)
+	}
+	return b.String()
 }

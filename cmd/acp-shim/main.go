@@ -26,7 +26,11 @@ func start(args []string) int {
 	if !asAgent && len(args) > 1 && isCommand(args[1]) {
 		return command(args[1:])
 	}
-	s, err := settings.Load(args[1:], asAgent, os.Getenv)
+	return dropIn(args[1:], asAgent)
+}
+
+func dropIn(args []string, asAgent bool) int {
+	s, err := settings.Load(args, asAgent, os.Getenv)
 	if err != nil {
 		return complain(err)
 	}

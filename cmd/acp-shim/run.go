@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -77,13 +78,27 @@ func run(set *settings.Settings) int {
 	}
 	defer s.onSignals()()
 	code := s.loop.Run(context.Background())
+	for id, t := range s.chain.usage.Sessions() {
+		log.Info("used", "session", id, "turns", t.Turns, "total", t.Total, "input", t.Input, "output", t.Output, "context", t.Used)
+	}
 	agent.KillOrphans()
 	return code
 }
 
+// expandHome puts the home directory in the place of a leading ~, as a shell
+// would have: a config file has none around it.
+func expandHome(path string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+		if home, err := os.UserHomeDir(); err == nil {
+			return filepath.Join(home, rest)
+		}
+	}
+	return path
+}
+
 func (s *shim) statePath() string {
 	if s.set.StateDir != "" {
-		return s.set.StateDir
+		return expandHome(s.set.StateDir)
 	}
 	return state.Path(os.Getenv)
 }
@@ -98,7 +113,7 @@ func (s *shim) logOptions() logs.Options {
 	switch {
 	case s.set.LogFile == "none":
 	case s.set.LogFile != "":
-		opt.File = s.set.LogFile
+		opt.File = expandHome(s.set.LogFile)
 	case s.state.Path() != "":
 		opt.File = filepath.Join(s.state.Path(), "logs", "acp-shim.log")
 	}

@@ -1,0 +1,5 @@
+package main
+
+import "errors"
+
+func (d demoCmd) Run() error { return errors.New("not yet") }

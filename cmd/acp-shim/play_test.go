@@ -1,0 +1,390 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/tidwall/gjson"
+)
+
+// patience bounds every wait of a test; nothing passes by it.
+const patience = 30 * time.Second
+
+// stage is where one test's programs live: a home, a working directory, and
+// the test binary under the name of the program.
+type stage struct {
+	t    *testing.T
+	home string
+	cwd  string
+	shim string
+	env  []string
+}
+
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &stage{t: t, home: t.TempDir(), cwd: t.TempDir()}
+	s.shim = filepath.Join(s.home, "bin", "acp-shim")
+	for _, err := range []error{
+		os.Mkdir(filepath.Dir(s.shim), 0o755),
+		os.Symlink(exe, s.shim),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	// With the race detector every exit would take a second more.
+	s.env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.home, playsMain + "=1", "GORACE=atexit_sleep_ms=0"}
+	t.Cleanup(s.leftovers)
+	return s
+}
+
+// sim is the command line of the simulated agent.
+func (s *stage) sim(build string, flags ...string) []string {
+	return append([]string{s.shim, "sim", "--build", build}, flags...)
+}
+
+// through starts the shim in front of an agent, which its environment names.
+func (s *stage) through(agent []string, args ...string) *client {
+	s.t.Helper()
+	return s.start(append([]string{s.shim}, args...), "ACP_SHIM_AGENT="+strings.Join(agent, " "))
+}
+
+// client is the client's end of one connection. Nothing that came is thrown
+// away, so that a test can also say what did not come.
+type client struct {
+	t      *testing.T
+	stage  *stage
+	cmd    *exec.Cmd
+	exited chan struct{}
+	nextID int
+	// answer gives the body of the answer to a request of the agent's, "" for
+	// none. It is called from the reader.
+	answer func(frame gjson.Result) string
+
+	sending sync.Mutex
+	stdin   io.WriteCloser
+	sent    strings.Builder
+
+	mu      sync.Mutex
+	changed chan struct{} // closed and replaced when something came
+	lines   []line
+	ended   bool
+	stderr  []byte
+}
+
+type line struct {
+	gjson.Result
+	at time.Time
+}
+
+// start starts a program in a process group of its own.
+func (s *stage) start(argv []string, env ...string) *client {
+	s.t.Helper()
+	c := &client{t: s.t, stage: s, exited: make(chan struct{}), changed: make(chan struct{}), answer: allowFirst}
+	c.cmd = exec.Command(argv[0], argv[1:]...)
+	c.cmd.Dir = s.cwd
+	c.cmd.Env = append(append([]string(nil), s.env...), env...)
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.cmd.Stderr = (*stderr)(c)
+	c.cmd.WaitDelay = 5 * time.Second // an agent that is left behind may hold stderr
+	stdin, err := c.cmd.StdinPipe()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	c.stdin = stdin
+	// Not StdoutPipe, whose reader Wait cuts off.
+	out, childOut, err := os.Pipe()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	c.cmd.Stdout = childOut
+	if err := c.cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	childOut.Close()
+	go c.read(out)
+	go func() {
+		defer close(c.exited)
+		_ = c.cmd.Wait() // how it ended is asked of ProcessState
+	}()
+	s.t.Cleanup(c.end)
+	return c
+}
+
+func (c *client) read(out *os.File) {
+	defer out.Close()
+	r := bufio.NewReaderSize(out, 1<<16)
+	for {
+		text, err := r.ReadString('\n')
+		if text != "" {
+			l := line{gjson.Parse(text), time.Now()}
+			if l.Get("method").Exists() && l.Get("id").Exists() {
+				if body := c.answer(l.Result); body != "" {
+					c.send(`{"jsonrpc":"2.0","id":` + l.Get("id").Raw + `,` + body + `}`)
+				}
+			}
+			c.note(func() { c.lines = append(c.lines, l) })
+		}
+		if err != nil {
+			c.note(func() { c.ended = true })
+			return
+		}
+	}
+}
+
+func (c *client) note(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f()
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// stderr collects what a program says there.
+type stderr client
+
+func (s *stderr) Write(b []byte) (int, error) {
+	(*client)(s).note(func() { s.stderr = append(s.stderr, b...) })
+	return len(b), nil
+}
+
+// allowFirst answers as pi does: a permission with the first option whose kind
+// begins with allow, everything else with an error.
+func allowFirst(frame gjson.Result) string {
+	if frame.Get("method").Str != "session/request_permission" {
+		return `"error":{"code":-32603,"message":"client capability not enabled: ` + frame.Get("method").Str + `"}`
+	}
+	for _, o := range frame.Get("params.options").Array() {
+		if strings.HasPrefix(o.Get("kind").Str, "allow") {
+			return `"result":{"outcome":{"outcome":"selected","optionId":` + o.Get("optionId").Raw + `}}`
+		}
+	}
+	return `"error":{"code":-32603,"message":"there is no option that allows"}`
+}
+
+func (c *client) send(text string) {
+	c.sending.Lock()
+	defer c.sending.Unlock()
+	c.sent.WriteString(text + "\n")
+	if _, err := io.WriteString(c.stdin, text+"\n"); err != nil && !errors.Is(err, syscall.EPIPE) && !errors.Is(err, os.ErrClosed) {
+		c.t.Errorf("sending %.200s: %v", text, err)
+	}
+}
+
+// written is everything that was sent so far.
+func (c *client) written() string {
+	c.sending.Lock()
+	defer c.sending.Unlock()
+	return c.sent.String()
+}
+
+// request sends a request and returns its id.
+func (c *client) request(method, params string) int {
+	id := c.nextID
+	c.nextID++
+	c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, id, method, params))
+	return id
+}
+
+func (c *client) notify(method, params string) {
+	c.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":%q,"params":%s}`, method, params))
+}
+
+// await returns the index of the first line from the given one on that is
+// wanted; -1 if the output ended without it.
+func (c *client) await(from int, what string, wanted func(line) bool) int {
+	c.t.Helper()
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	for {
+		c.mu.Lock()
+		for ; from < len(c.lines); from++ {
+			if wanted(c.lines[from]) {
+				c.mu.Unlock()
+				return from
+			}
+		}
+		changed, ended := c.changed, c.ended
+		c.mu.Unlock()
+		if ended {
+			return -1
+		}
+		select {
+		case <-changed:
+		case <-late.C:
+			c.t.Fatalf("%s did not come within %v", what, patience)
+		}
+	}
+}
+
+// must is await for what has to come.
+func (c *client) must(from int, what string, wanted func(line) bool) int {
+	c.t.Helper()
+	at := c.await(from, what, wanted)
+	if at < 0 {
+		c.t.Fatalf("the output ended before %s came", what)
+	}
+	return at
+}
+
+func isAnswer(id int) func(line) bool {
+	return func(l line) bool {
+		return l.Get("id").Raw == fmt.Sprint(id) && !l.Get("method").Exists()
+	}
+}
+
+func isUpdate(kind string) func(line) bool {
+	return func(l line) bool { return l.Get("params.update.sessionUpdate").Str == kind }
+}
+
+// answerTo waits for the answer to a request.
+func (c *client) answerTo(id int) line {
+	c.t.Helper()
+	return c.line(c.must(0, fmt.Sprintf("the answer to %d", id), isAnswer(id)))
+}
+
+func (c *client) call(method, params string) line {
+	c.t.Helper()
+	return c.answerTo(c.request(method, params))
+}
+
+func (c *client) line(i int) line {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lines[i]
+}
+
+// count is how many lines have come.
+func (c *client) count() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.lines)
+}
+
+// since are the lines from the given one up to, and without, the other; to the
+// last that came for -1.
+func (c *client) since(from, to int) []line {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if to < 0 {
+		to = len(c.lines)
+	}
+	return append([]line(nil), c.lines[from:to]...)
+}
+
+func (c *client) errText() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return string(c.stderr)
+}
+
+// spoken joins the message chunks of some lines.
+func spoken(lines []line) string {
+	var b strings.Builder
+	for _, l := range lines {
+		if l.Get("params.update.sessionUpdate").Str == "agent_message_chunk" {
+			b.WriteString(l.Get("params.update.content.text").Str)
+		}
+	}
+	return b.String()
+}
+
+// wait waits for the end of the program.
+func (c *client) wait() *os.ProcessState {
+	c.t.Helper()
+	select {
+	case <-c.exited:
+	case <-time.After(patience):
+		c.t.Fatalf("the program did not end within %v", patience)
+	}
+	return c.cmd.ProcessState
+}
+
+func (c *client) closeInput() {
+	c.sending.Lock()
+	defer c.sending.Unlock()
+	c.stdin.Close()
+}
+
+// signal goes to the whole group, as pi and a terminal send it.
+func (c *client) signal(sig syscall.Signal) {
+	if err := syscall.Kill(-c.cmd.Process.Pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
+		c.t.Errorf("sending %v: %v", sig, err)
+	}
+}
+
+// end is the last thing of every client.
+func (c *client) end() {
+	c.closeInput()
+	select {
+	case <-c.exited:
+	case <-time.After(patience):
+		c.t.Errorf("the program did not end within %v of the end of its input", patience)
+		c.signal(syscall.SIGKILL)
+		<-c.exited
+	}
+	if c.t.Failed() {
+		lines := c.since(0, -1)
+		lines = lines[max(0, len(lines)-30):]
+		for _, l := range lines {
+			c.t.Logf("came: %.300s", strings.TrimSpace(l.Raw))
+		}
+		text := c.errText()
+		c.t.Logf("stderr: %s", text[max(0, len(text)-4000):])
+	}
+}
+
+// alive are the processes of this stage, by the home in their environment, with
+// what they are. Where there is no /proc nobody is found.
+func (s *stage) alive() map[int]string {
+	all := map[int]string{}
+	procs, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, path := range procs {
+		env, err := os.ReadFile(path)
+		if err != nil || !strings.Contains("\x00"+string(env), "\x00HOME="+s.home+"\x00") {
+			continue
+		}
+		var pid int
+		fmt.Sscanf(path, "/proc/%d/", &pid)
+		cmd, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
+		all[pid] = strings.ReplaceAll(strings.TrimRight(string(cmd), "\x00"), "\x00", " ")
+	}
+	return all
+}
+
+// gone waits until no process of this stage is left.
+func (s *stage) gone(within time.Duration) (left map[int]string) {
+	for deadline := time.Now().Add(within); ; time.Sleep(5 * time.Millisecond) {
+		left = s.alive()
+		if len(left) == 0 || time.Now().After(deadline) {
+			return left
+		}
+	}
+}
+
+// leftovers fails the test if a process outlives its programs.
+func (s *stage) leftovers() {
+	left := s.gone(3 * time.Second)
+	for pid, what := range left {
+		s.t.Errorf("left behind: %d %s", pid, what)
+		if p, err := os.FindProcess(pid); err == nil {
+			_ = p.Kill() // it may have ended just now
+		}
+	}
+}
