@@ -3,7 +3,6 @@ package proxy
 import (
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -309,36 +308,6 @@ func (c *Core) live(s *Session) {
 	c.keepStandby()
 	c.pump(s)
 	c.settleIfIdle(s)
-}
-
-// showSettings makes the answer to a load show what has been set since.
-func showSettings(m *Message, options string, config []Setting) {
-	if options != "" {
-		if at, ok := m.At(m.Result, "configOptions"); ok {
-			m.Set(at, options)
-		}
-	}
-	for _, x := range config {
-		value := gjson.Get(x.Params, "value")
-		if x.Method == mSetMode {
-			value = gjson.Get(x.Params, "modeId")
-		} else if x.Method == mSetModel {
-			value = gjson.Get(x.Params, "modelId")
-		}
-		if value.Type != gjson.String {
-			continue
-		}
-		path := map[string][2]string{"mode": {"modes", "currentModeId"}, "model": {"models", "currentModelId"}}[x.Key]
-		if at, ok := m.At(m.Result, path[0], path[1]); ok && path[0] != "" && offered(m, path[0], value.Str) {
-			m.Set(at, wire.Quote(value.Str))
-		}
-	}
-}
-
-// offered tells that the answer lists a value among those to choose from.
-func offered(m *Message, list, value string) bool {
-	at, ok := m.At(m.Result, list)
-	return ok && strings.Contains(string(m.Text(at)), wire.Quote(value))
 }
 
 // loadTimeout is the event that a load has no answer.
