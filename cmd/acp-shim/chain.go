@@ -1,37 +1,120 @@
 package main
 
 import (
+	"fmt"
+	"os"
+
 	"acp-shim/cancelshim"
+	"acp-shim/internal/settings"
 	"acp-shim/proxy"
+	"acp-shim/rewrite"
 	"acp-shim/usage"
 )
 
 // chain is the one ordered list of interceptors, the one nearest to the client
 // first, and what else the profile decides.
 type chain struct {
-	list  []proxy.Interceptor
-	guess proxy.Policy
-	noise func(line []byte) bool
-	usage *usage.Watch
-	facts *facts
+	list []proxy.Interceptor
+	// policy is nil where nothing is to be decided: then the shim is a plain
+	// relay from the first frame on.
+	policy func(result []byte) proxy.Policy
+	guess  proxy.Policy
+
+	facts    *facts
+	usage    *usage.Watch
+	rewriter *rewrite.Rewriter
+	injector *rewrite.Injector
+	rules    *rewrite.Watcher
 }
 
+// build makes the chain. The order, seen from the client:
+//
+//	permissions   answers the agent's requests last, so that what a cancel has
+//	              settled is gone already
+//	cancelshim    sees cancels as the client sent them, and turns as the quirks
+//	              have cleaned them
+//	usage         counts what the agent has sent
+//	rewriter      quirks, then the user's own rules
+//	injector      nearest to the agent: what it adds, nothing changes any more
 func (c *chain) build(s *shim) error {
 	c.facts = newFacts(s.state, s.log)
 	c.usage = usage.New(tokens{c.facts})
+	rules, err := rewrite.ParseRules(s.set.Rules)
+	if err != nil {
+		return fmt.Errorf("the config file %s: rules: %w", s.set.Config, err)
+	}
+	c.rewriter, err = rewrite.New(rewrite.Options{Quirks: s.set.Quirks, Rules: rules, Learned: names{c.facts}})
+	if err != nil {
+		return err
+	}
+	c.injector, err = rewrite.NewInjector(rewrite.InjectOptions{
+		Bridge: s.set.Bridge, BridgeToken: s.set.BridgeToken,
+		MCP: s.set.MCP, MCPHeaders: s.set.MCPHeaders, MCPStdio: s.set.MCPStdio,
+		MCPConfig: expandHome(s.set.MCPConfig), Override: s.set.MCPOverride,
+	})
+	if err != nil {
+		return err
+	}
 	c.list = []proxy.Interceptor{
+		rewrite.NewPermissions(rewrite.Mode(s.set.Permissions)),
 		cancelshim.New(cancelshim.Options{Mode: cancelshim.Mode(s.set.Cancel), Grace: s.set.Grace, Memory: cancels{c.facts}}),
 		c.usage,
+		c.rewriter,
+		c.injector,
 	}
+	if s.set.Profile != "none" {
+		c.policy = func(result []byte) proxy.Policy { return c.rewriter.Policy(s.set.Profile, result) }
+		path := ""
+		if f, err := s.found(); err == nil {
+			path = f.Path
+		}
+		c.guess = c.rewriter.Guess(s.set.Profile, path)
+	}
+	c.facts.stamp = s.stamp
+	c.watch(s)
 	return nil
 }
 
-func (c *chain) policy(result []byte) proxy.Policy {
-	return proxy.Policy{Exclusive: true, DropNoise: true, Close: true}
+// watch follows the files that may change while the shim runs.
+func (c *chain) watch(s *shim) {
+	c.injector.Watch(func(err error) { s.log.Error("the MCP servers stay as they were", "error", err.Error()) })
+	if s.set.Config == "" || s.set.Profile == "none" {
+		return
+	}
+	c.rules = rewrite.Watch(s.set.Config, s.set.ConfigText,
+		func(text []byte) (*rewrite.Rules, error) {
+			b, err := settings.RulesOf(text)
+			if err != nil {
+				return nil, err
+			}
+			return rewrite.ParseRules(b)
+		},
+		func(rules *rewrite.Rules) {
+			c.rewriter.SetRules(rules)
+			s.log.Info("the rules have been read again; other settings hold from the next start on")
+		},
+		func(err error) {
+			s.log.Error("the rules stay as they were", "file", s.set.Config, "error", err.Error())
+		})
 }
 
-func (c *chain) attach(*proxy.Loop) {}
-func (c *chain) close()             { c.facts.wait() }
+func (c *chain) close() {
+	if c.rules != nil {
+		c.rules.Close()
+	}
+	c.injector.Close()
+	c.rewriter.Close()
+	c.facts.wait()
+}
 
-// noisy tells lines of stderr that are for nobody.
-func (c *chain) noisy(line []byte) bool { return c.noise != nil && c.noise(line) }
+// noisy tells lines of the agent's stderr that are for nobody.
+func (c *chain) noisy(line []byte) bool { return c.rewriter.Noise(line) }
+
+// stampOf tells one file from another that calls itself by the same version.
+func stampOf(path string) string {
+	info, err := os.Stat(path)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf(" %d %d", info.Size(), info.ModTime().Unix())
+}

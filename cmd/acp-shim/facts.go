@@ -8,6 +8,7 @@ import (
 	"acp-shim/cancelshim"
 	"acp-shim/internal/state"
 	"acp-shim/proxy"
+	"acp-shim/rewrite"
 	"acp-shim/usage"
 )
 
@@ -45,18 +46,20 @@ const (
 
 // of fills v with what is known about a build.
 func (f *facts) of(kind, build string, v any) bool {
+	f.mu.Lock()
 	b, ok := f.known[kind][build+f.stamp]
+	f.mu.Unlock()
 	return ok && json.Unmarshal(b, v) == nil
 }
 
 // learn keeps what was found out about a build.
 func (f *facts) learn(kind, build string, v any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	key := build + f.stamp
 	if b, err := json.Marshal(v); err == nil {
 		f.known[kind][key] = b
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	f.queue = append(f.queue, func() error { return f.dir.Learn(kind, key, v) })
 	if f.busy {
 		return
@@ -116,3 +119,16 @@ func (t tokens) Latched(build string) bool {
 }
 
 func (t tokens) Latch(build string, first usage.First) { t.facts.learn(factUsage, build, first) }
+
+// names is what rewrite's oracle has learned.
+type names struct{ facts *facts }
+
+func (n names) Load(build string) []rewrite.Rename {
+	var list []rewrite.Rename
+	n.facts.of(factNames, build, &list)
+	return list
+}
+
+func (n names) Save(build string, r rewrite.Rename) {
+	n.facts.learn(factNames, build, append(n.Load(build), r))
+}

@@ -28,6 +28,7 @@ type shim struct {
 	state *state.Dir
 	run   string
 	found func() (agent.Found, error)
+	stamp string // of the agent's file
 	loop  *proxy.Loop
 	chain chain
 }
@@ -71,7 +72,6 @@ func run(set *settings.Settings) int {
 		In: streams.In, Out: streams.Out, OutFD: streams.OutFD,
 		Start: s.startAgent, Store: s.store(), Log: log, MaxFrame: set.MaxFrame << 20,
 	})
-	s.chain.attach(s.loop)
 	go s.watchGuard()
 	if stop, err := agent.BecomeSubreaper(); err == nil {
 		defer stop()
@@ -130,6 +130,7 @@ func (s *shim) find() (agent.Found, error) {
 		return f, err
 	}
 	s.log.Info("the agent", "path", f.Path, "source", f.Source)
+	s.stamp = stampOf(f.Path)
 	for _, w := range f.Warnings {
 		s.log.Warn(w)
 	}

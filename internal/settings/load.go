@@ -191,11 +191,20 @@ func (s *Settings) file(flags *Settings, given map[string]bool, getenv func(stri
 		}
 		return fmt.Errorf("reading the config file: %w", err)
 	}
-	s.Config = path
+	s.Config, s.ConfigText = path, b
 	if err := s.readFile(b); err != nil {
 		return fmt.Errorf("the config file %s: %w", path, err)
 	}
 	return nil
+}
+
+// RulesOf is the member rules of a config file's text, nil if it has none.
+func RulesOf(text []byte) ([]byte, error) {
+	s := defaults()
+	if err := s.readFile(text); err != nil {
+		return nil, err
+	}
+	return s.Rules, nil
 }
 
 // readFile reads a config file. Comments are blanked out, so that offsets still

@@ -50,6 +50,8 @@ type Settings struct {
 	// of its member rules.
 	Config string
 	Rules  []byte
+	// ConfigText is the file's text.
+	ConfigText []byte
 }
 
 type kind uint8

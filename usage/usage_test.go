@@ -1,0 +1,154 @@
+package usage
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"testing"
+	"time"
+
+	"acp-shim/proxy"
+)
+
+// agent is an agent process in memory: what it says is written by the test.
+type agent struct {
+	in   io.WriteCloser
+	out  *os.File
+	done chan struct{}
+	say  *os.File
+}
+
+func (a *agent) Pid() int              { return 1 }
+func (a *agent) Stdin() io.WriteCloser { return a.in }
+func (a *agent) StdinFD() int          { return -1 }
+func (a *agent) Stdout() proxy.Stdout  { return a.out }
+func (a *agent) Done() <-chan struct{} { return a.done }
+func (a *agent) Exit() proxy.Exit      { return proxy.Exit{Words: "exited with code 0"} }
+func (a *agent) Terminate()            { a.Kill() }
+func (a *agent) Release()              {}
+func (a *agent) Kill() {
+	select {
+	case <-a.done:
+	default:
+		close(a.done)
+		a.say.Close()
+	}
+}
+
+type latch map[string]First
+
+func (l latch) Latched(build string) bool       { _, ok := l[build]; return ok }
+func (l latch) Latch(build string, first First) { l[build] = first }
+
+// converse sends what an agent says in one session, behind an answer to
+// initialize and to session/new, and returns the watch and what was latched.
+func converse(t *testing.T, asks []string, says []string) (*Watch, latch) {
+	t.Helper()
+	outR, outW, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	inR, inW := io.Pipe()
+	received := linesOf(inR)
+	a := &agent{in: inW, out: outR, done: make(chan struct{}), say: outW}
+	first := latch{}
+	w := New(first)
+	clientIn, clientSays := io.Pipe()
+	shimSays, clientOut := io.Pipe()
+	loop := proxy.New(proxy.Config{
+		Options: proxy.Options{Chain: []proxy.Interceptor{w}, Policy: func([]byte) proxy.Policy { return proxy.Policy{Exclusive: true} }},
+		In:      clientIn, Out: clientOut, OutFD: -1,
+		Start: func(gen int) (proxy.Process, error) {
+			if gen > 1 {
+				return nil, errors.New("one is enough")
+			}
+			return a, nil
+		},
+	})
+	ended := make(chan struct{})
+	go func() { loop.Run(context.Background()); close(ended) }()
+	lines := linesOf(shimSays)
+	next := func(from <-chan string, what string) {
+		select {
+		case <-from:
+		case <-time.After(5 * time.Second):
+			t.Fatalf("%s did not come through", what)
+		}
+	}
+	exchange := func(ask, say string) {
+		if ask != "" {
+			fmt.Fprintln(clientSays, ask)
+			next(received, ask)
+		}
+		fmt.Fprintln(outW, say)
+		next(lines, say)
+	}
+	exchange(`{"id":0,"method":"initialize"}`, `{"id":0,"result":{"agentCapabilities":{"loadSession":true},"agentInfo":{"name":"a","version":"1"}}}`)
+	exchange(`{"id":1,"method":"session/new","params":{}}`, `{"id":1,"result":{"sessionId":"s"}}`)
+	for i := range says {
+		exchange(asks[i], says[i])
+	}
+	loop.Terminate(0)
+	<-ended
+	return w, first
+}
+
+// linesOf hands over the lines of a stream.
+func linesOf(r io.Reader) <-chan string {
+	lines := make(chan string, 1000)
+	go func() {
+		for scanner := bufio.NewScanner(r); scanner.Scan(); {
+			lines <- scanner.Text()
+		}
+	}()
+	return lines
+}
+
+const ask = `{"id":%d,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}`
+
+func TestFigures(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		says  []string
+		want  Totals
+		first First
+	}{
+		{"usage_update, as 1.3.0 has it", []string{`{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"usage_update","used":120,"size":1000}}}`},
+			Totals{Used: 120, Size: 1000}, First{"usage_update", "update.used", 120}},
+		{"the session's so far", []string{
+			`{"id":2,"result":{"stopReason":"end_turn","usage":{"inputTokens":10,"outputTokens":5,"totalTokens":15,"cachedReadTokens":3}}}`,
+			`{"id":3,"result":{"stopReason":"end_turn","usage":{"inputTokens":30,"outputTokens":9,"totalTokens":39}}}`},
+			Totals{Input: 30, Output: 9, Total: 39, Cached: 3, Turns: 2}, First{"session/prompt", "result.usage.inputTokens", 10}},
+		{"a turn's, as gemini has it", []string{
+			`{"id":2,"result":{"stopReason":"end_turn","_meta":{"quota":{"token_count":{"input_tokens":10,"output_tokens":5}}}}}`,
+			`{"id":3,"result":{"stopReason":"end_turn","_meta":{"quota":{"token_count":{"input_tokens":20,"output_tokens":1}}}}}`},
+			Totals{Input: 30, Output: 6, Turns: 2}, First{"session/prompt", "result._meta.quota.token_count.input_tokens", 10}},
+		{"an update's _meta", []string{`{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"x"},"_meta":{"totalTokens":7}}}}`},
+			Totals{Total: 7}, First{"agent_message_chunk", "update._meta.totalTokens", 7}},
+		{"what tools say is no figure", []string{`{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","rawInput":{"usage":{"inputTokens":5}},"content":[{"usage":9}]}}}`},
+			Totals{}, First{}},
+		{"a token that is a string is a login", []string{`{"id":2,"result":{"stopReason":"end_turn","_meta":{"token":"abc","access_token":"7","maxTokens":100}}}`},
+			Totals{Turns: 1}, First{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var asks []string
+			for i, say := range c.says {
+				if say[2] == 'i' {
+					asks = append(asks, fmt.Sprintf(ask, i+2))
+				} else {
+					asks = append(asks, "")
+				}
+			}
+			w, first := converse(t, asks, c.says)
+			if got := w.Sessions()["s"]; got != c.want {
+				t.Errorf("totals %+v, want %+v", got, c.want)
+			}
+			if got := first["a 1"]; got != c.first {
+				t.Errorf("latched %+v, want %+v", got, c.first)
+			}
+		})
+	}
+}
