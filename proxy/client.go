@@ -17,7 +17,11 @@ func (c *Core) client(line []byte) {
 	m.Parse(line)
 	switch m.Kind {
 	case wire.Blank:
-		// Some agents answer a blank line with an error (see clients.md).
+		if c.opt.Policy == nil {
+			c.send(c.primary(), m, nil, false) // a plain relay
+			return
+		}
+		// At least one agent answers a blank line with an error.
 		c.tap(Client, Nobody, line, m, "blank", false)
 	case wire.Noise, wire.Opaque:
 		c.send(c.primary(), m, nil, false)

@@ -15,7 +15,7 @@ func TestRelay(t *testing.T) {
 	s.out = nil
 	for _, line := range []string{
 		initRequest, `{"id":1,"method":"x","params":{"a":1.0,"a":2}}`, `  {"method":"session/cancel" }  `, `[{"id":7,"method":"y"}]`,
-		"noise", `{"half`, `{"id":99,"result":1}`, `{"id":1.0,"method":"session/prompt","params":{"sessionId":"s"}}`, "{\"method\":\"\xff\"}",
+		"noise", "", `{"half`, `{"id":99,"result":1}`, `{"id":1.0,"method":"session/prompt","params":{"sessionId":"s"}}`, "{\"method\":\"\xff\"}",
 		`{"method":"$/cancel_request","params":{"requestId":1.0}}`,
 	} {
 		s.client(line)

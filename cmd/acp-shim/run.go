@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"acp-shim/internal/state"
 	"acp-shim/internal/stdio"
 	"acp-shim/proxy"
+	"acp-shim/record"
 )
 
 // shim is one run as an agent.
@@ -66,7 +68,7 @@ func run(set *settings.Settings) int {
 	s.loop = proxy.New(proxy.Config{
 		Options: proxy.Options{
 			Chain: s.chain.list, Taps: taps, Policy: s.chain.policy, Guess: s.chain.guess,
-			Nonce: hex.EncodeToString(nonce), MaxAgents: set.MaxAgents, Standby: set.Standby == "auto",
+			Nonce: hex.EncodeToString(nonce), MaxAgents: set.MaxAgents, Standby: set.Standby == "auto" && runtime.GOOS != "windows", // a start there unpacks 1.2 GB
 			IdleTimeout: set.IdleTimeout,
 		},
 		In: streams.In, Out: streams.Out, OutFD: streams.OutFD,
@@ -157,7 +159,7 @@ func (s *shim) startAgent(gen int) (proxy.Process, error) {
 // stderr as an error.
 func (s *shim) agentStderr(gen int, line []byte) {
 	if s.loop.Ending(gen) {
-		s.log.Debug("stderr of a process that is being ended", "agent", gen, "bytes", len(line))
+		s.log.Debug("stderr of a process that is being ended", "agent", gen, "line", string(record.RedactText(line)))
 	} else {
 		os.Stderr.Write(line)
 	}
