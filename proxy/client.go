@@ -238,7 +238,7 @@ func (c *Core) sendCancelRequest(m *Message, r *Request) {
 	c.fx.toAgent(r.agent.gen, m.Raw)
 }
 
-// cancel takes a session/cancel, which never waits behind anything.
+// cancel takes a session/cancel, which waits behind nothing that is held.
 func (c *Core) cancel(m *Message, r *Request) {
 	sess := c.sessions[string(m.Session)]
 	if r != nil {
@@ -248,10 +248,14 @@ func (c *Core) cancel(m *Message, r *Request) {
 	if sess != nil {
 		a = sess.agent
 	}
-	if a == nil && (sess == nil || !c.policy.Exclusive) {
-		a = c.primary()
+	if !c.policy.Exclusive {
+		if a == nil || a.state >= condemned {
+			a = c.primary()
+		}
+		c.send(a, m, r, false)
+		return
 	}
-	if a != nil && a.takes() && a.state < condemned {
+	if a != nil && a.takes() {
 		c.send(a, m, r, false)
 		return
 	}

@@ -35,15 +35,17 @@ type Options struct {
 // Limits of the core. They are the same for everybody, so that what a user sees
 // does not depend on a setting that nobody would find.
 const (
-	termAfter   = 300 * time.Millisecond
-	killAfter   = 750 * time.Millisecond
-	stuckAfter  = time.Second
-	startLimit  = 30 * time.Second
-	loadLimit   = 20 * time.Second
-	endLimit    = 2 * time.Second
-	endNow      = 300 * time.Millisecond
-	crashWindow = 30 * time.Second
-	crashLimit  = 3
+	termAfter  = 300 * time.Millisecond
+	killAfter  = 750 * time.Millisecond
+	stuckAfter = time.Second
+	// hopelessAfter is how much longer a session waits for a killed process.
+	hopelessAfter = 5 * time.Second
+	startLimit    = 30 * time.Second
+	loadLimit     = 20 * time.Second
+	endLimit      = 2 * time.Second
+	endNow        = 300 * time.Millisecond
+	crashWindow   = 30 * time.Second
+	crashLimit    = 3
 	// heldLimit bounds the bytes of the client's frames that wait.
 	heldLimit = 256 << 20
 )

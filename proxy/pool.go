@@ -245,20 +245,29 @@ func (c *Core) retire(a *Agent, why string) {
 }
 
 // stuck is the event that a killed process has not died in time. Nobody shall
-// wait for it longer; its sessions are not loaded elsewhere while it lives.
+// wait longer for what it was asked. What is asked next of its sessions waits a
+// while: a process needs a processor to die on, and where agents work, all are
+// busy at times. Its sessions are not loaded elsewhere while it lives.
 func (c *Core) stuck(gen int) {
 	a := c.agentOf(gen)
 	if a == nil || a.state != condemned {
 		return
 	}
-	a.Stuck = true
-	c.fx.log(slog.LevelError, "a process does not die", "agent", gen, "pid", a.pid)
-	c.exitChain(a)
-	c.failRequests(a, "acp-shim: "+fmt.Sprintf("the agent process (pid %d) was killed and does not die", a.pid))
-	for _, s := range a.sessions {
-		s.state, s.running, s.cancelling = Stuck, nil, false
-		c.pump(s)
+	if a.Stuck {
+		c.fx.log(slog.LevelError, "a process does not die", "agent", gen, "pid", a.pid)
+		for _, s := range a.sessions {
+			s.state = Stuck
+			c.pump(s)
+		}
+		return
 	}
+	a.Stuck = true
+	c.exitChain(a)
+	c.failRequests(a, "acp-shim: "+fmt.Sprintf("the agent process (pid %d) was killed and has not died yet", a.pid))
+	for _, s := range a.sessions {
+		s.running, s.cancelling = nil, false
+	}
+	c.fx.arm(timerKey{kind: timerStuck, gen: gen}, hopelessAfter)
 }
 
 func (c *Core) stuckText(s *Session) string {
