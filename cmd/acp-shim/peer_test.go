@@ -36,9 +36,7 @@ func startPeer(ts *testscript.TestScript, argv []string) *peer {
 			p.cmd.Env = append(p.cmd.Env, name+"="+v)
 		}
 	}
-	for _, kv := range strings.Fields(ts.Getenv("VARS")) {
-		p.cmd.Env = append(p.cmd.Env, kv)
-	}
+	p.cmd.Env = append(p.cmd.Env, strings.Fields(ts.Getenv("VARS"))...)
 	p.cmd.Stderr = &p.stderr
 	p.in, err = p.cmd.StdinPipe()
 	ts.Check(err)

@@ -38,7 +38,7 @@ func New(opt Options) (logger *slog.Logger, close func()) {
 	if opt.Stderr != nil {
 		s := newSink(opt.Stderr)
 		sinks = append(sinks, s)
-		handlers = append(handlers, tint.NewHandler(s, &tint.Options{Level: opt.StderrLevel, NoColor: !opt.Color, TimeFormat: "15:04:05.000"}))
+		handlers = append(handlers, tint.NewTextHandler(s, &tint.Options{Level: opt.StderrLevel, NoColor: !opt.Color, TimeFormat: "15:04:05.000"}))
 	}
 	if opt.File != "" {
 		s := newSink(&daily{path: opt.File})
