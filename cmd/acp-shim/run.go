@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -37,6 +38,9 @@ type shim struct {
 
 // run is the agent that the client believes to have started.
 func run(set *settings.Settings) int {
+	if term.IsTerminal(0) {
+		fmt.Fprintln(os.Stderr, "acp-shim: waiting for an ACP client on standard input; see acp-shim help, or try acp-shim demo")
+	}
 	streams, err := stdio.Take()
 	if err != nil {
 		return complain(err)
