@@ -48,6 +48,9 @@ func (s Script) Ladder(gen int) {
 	}
 }
 
+// Hopeless lets the time after the ladder of process gen run out.
+func (s Script) Hopeless(gen int) { s.t.Helper(); s.fire(timerKey{kind: timerStuck, gen: gen}) }
+
 // Armed is for how long the chain's timer with this key is armed, 0 if not.
 func (s Script) Armed(key string) time.Duration {
 	for k, d := range s.timers {

@@ -19,7 +19,8 @@ type restore struct {
 	live    bool   // the client loads a session that its process holds already
 	setting int    // answers to settings that are still to come
 	refused bool
-	options string // configOptions of the last setting's answer
+	options string    // configOptions of the last setting's answer
+	shown   []Setting // the settings as the agent got them
 
 	first  *held    // the client's frame that waits for the claim
 	answer *Message // the answer to the client's load, until all is set again
@@ -257,9 +258,10 @@ func (c *Core) configure(s *Session) {
 			params.Set(params.SessionText, wire.Quote(s.id))
 		}
 		s.restore.setting++
-		c.ask(s.agent, s, x.Method, string(params.Text(params.Params)), func(m *Message, failure string) {
+		sent := c.ask(s.agent, s, x.Method, string(params.Text(params.Params)), func(m *Message, failure string) {
 			c.setAgain(s, x, m, failure)
 		})
+		s.restore.shown = append(s.restore.shown, Setting{Key: x.Key, Method: sent.Method, Params: string(sent.Text(sent.Params))})
 	}
 	if s.restore.setting == 0 {
 		c.live(s)
@@ -296,7 +298,7 @@ func (c *Core) live(s *Session) {
 	s.restore = restore{}
 	s.state = Idle
 	if re.answer != nil {
-		showSettings(re.answer, re.options, s.config)
+		showSettings(re.answer, re.options, re.shown)
 		c.beforeAnswer(s.agent, re.asked, re.answer)
 		if c.pass(s.agent, re.answer, re.asked, nil) {
 			c.closeRequest(re.asked)
@@ -321,9 +323,9 @@ func (c *Core) loadTimeout(id string) {
 	c.condemn(s.agent, "load timed out", hard)
 }
 
-// ask sends a request of the shim's own, through the chain, to process a. done
-// gets the answer, or in words why there is none.
-func (c *Core) ask(a *Agent, s *Session, method, params string, done func(m *Message, failure string)) {
+// ask sends a request of the shim's own, through the chain, to process a, and
+// returns it as it was sent. done gets the answer, or in words why there is none.
+func (c *Core) ask(a *Agent, s *Session, method, params string, done func(m *Message, failure string)) *Message {
 	c.ownSeq++
 	id := fmt.Sprintf(`"acp-shim/%s/%d"`, c.opt.Nonce, c.ownSeq)
 	m := &Message{}
@@ -337,7 +339,7 @@ func (c *Core) ask(a *Agent, s *Session, method, params string, done func(m *Mes
 	if st.dropped {
 		delete(c.own, id)
 		c.bug("%s of the shim's own was dropped", method)
-		return
+		return m
 	}
 	if s != nil {
 		s.order++
@@ -347,4 +349,5 @@ func (c *Core) ask(a *Agent, s *Session, method, params string, done func(m *Mes
 	}
 	c.tap(Shim, AgentPeer(a.gen), m.Raw, m, "", false)
 	c.fx.toAgent(a.gen, m.Raw)
+	return m
 }

@@ -34,8 +34,9 @@ type chain struct {
 //	cancelshim    sees cancels as the client sent them, and turns as the quirks
 //	              have cleaned them
 //	usage         counts what the agent has sent
-//	rewriter      quirks, then the user's own rules
-//	injector      nearest to the agent: what it adds, nothing changes any more
+//	injector      adds to what the client has sent
+//	rewriter      nearest to the agent: quirks, then the user's own rules, also
+//	              for what was injected
 func (c *chain) build(s *shim) error {
 	c.facts = newFacts(s.state, s.log)
 	c.usage = usage.New(tokens{c.facts})
@@ -59,8 +60,8 @@ func (c *chain) build(s *shim) error {
 		rewrite.NewPermissions(rewrite.Mode(s.set.Permissions)),
 		cancelshim.New(cancelshim.Options{Mode: cancelshim.Mode(s.set.Cancel), Grace: s.set.Grace, Memory: cancels{c.facts}}),
 		c.usage,
-		c.rewriter,
 		c.injector,
+		c.rewriter,
 	}
 	if s.set.Profile != "none" {
 		c.policy = func(result []byte) proxy.Policy { return c.rewriter.Policy(s.set.Profile, result) }
@@ -78,7 +79,7 @@ func (c *chain) build(s *shim) error {
 // watch follows the files that may change while the shim runs.
 func (c *chain) watch(s *shim) {
 	c.injector.Watch(func(err error) { s.log.Error("the MCP servers stay as they were", "error", err.Error()) })
-	if s.set.Config == "" || s.set.Profile == "none" {
+	if s.set.Config == "" {
 		return
 	}
 	c.rules = rewrite.Watch(s.set.Config, s.set.ConfigText,

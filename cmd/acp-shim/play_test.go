@@ -30,6 +30,8 @@ type stage struct {
 	cwd  string
 	shim string
 	env  []string
+	// untidy tells that what is played leaves processes behind by itself.
+	untidy bool
 }
 
 func newStage(t *testing.T) *stage {
@@ -73,9 +75,6 @@ type client struct {
 	cmd    *exec.Cmd
 	exited chan struct{}
 	nextID int
-	// answer gives the body of the answer to a request of the agent's, "" for
-	// none. It is called from the reader.
-	answer func(frame gjson.Result) string
 
 	sending sync.Mutex
 	stdin   io.WriteCloser
@@ -86,6 +85,9 @@ type client struct {
 	lines   []line
 	ended   bool
 	stderr  []byte
+	// answer gives the body of the answer to a request of the agent's; nil for
+	// a user who answers nothing.
+	answer func(frame gjson.Result) string
 }
 
 type line struct {
@@ -101,24 +103,32 @@ func (s *stage) start(argv []string, env ...string) *client {
 	c.cmd.Dir = s.cwd
 	c.cmd.Env = append(append([]string(nil), s.env...), env...)
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	c.cmd.Stderr = (*stderr)(c)
-	c.cmd.WaitDelay = 5 * time.Second // an agent that is left behind may hold stderr
 	stdin, err := c.cmd.StdinPipe()
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	c.stdin = stdin
-	// Not StdoutPipe, whose reader Wait cuts off.
+	// Not the pipes of exec, whose readers Wait cuts off, or waits for as long
+	// as a tool that was left behind has them open.
 	out, childOut, err := os.Pipe()
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	c.cmd.Stdout = childOut
+	errs, childErrs, err := os.Pipe()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	c.cmd.Stdout, c.cmd.Stderr = childOut, childErrs
 	if err := c.cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
 	childOut.Close()
+	childErrs.Close()
 	go c.read(out)
+	go func() {
+		defer errs.Close()
+		_, _ = io.Copy((*stderr)(c), errs) // to its end, however it comes
+	}()
 	go func() {
 		defer close(c.exited)
 		_ = c.cmd.Wait() // how it ended is asked of ProcessState
@@ -135,8 +145,11 @@ func (c *client) read(out *os.File) {
 		if text != "" {
 			l := line{gjson.Parse(text), time.Now()}
 			if l.Get("method").Exists() && l.Get("id").Exists() {
-				if body := c.answer(l.Result); body != "" {
-					c.send(`{"jsonrpc":"2.0","id":` + l.Get("id").Raw + `,` + body + `}`)
+				c.mu.Lock()
+				answer := c.answer
+				c.mu.Unlock()
+				if answer != nil {
+					c.send(`{"jsonrpc":"2.0","id":` + l.Get("id").Raw + `,` + answer(l.Result) + `}`)
 				}
 			}
 			c.note(func() { c.lines = append(c.lines, l) })
@@ -178,6 +191,11 @@ func allowFirst(frame gjson.Result) string {
 	return `"error":{"code":-32603,"message":"there is no option that allows"}`
 }
 
+// silent leaves the agent's requests without an answer from now on.
+func (c *client) silent() {
+	c.note(func() { c.answer = nil })
+}
+
 func (c *client) send(text string) {
 	c.sending.Lock()
 	defer c.sending.Unlock()
@@ -214,14 +232,13 @@ func (c *client) await(from int, what string, wanted func(line) bool) int {
 	defer late.Stop()
 	for {
 		c.mu.Lock()
-		for ; from < len(c.lines); from++ {
-			if wanted(c.lines[from]) {
-				c.mu.Unlock()
+		lines, changed, ended := c.lines, c.changed, c.ended
+		c.mu.Unlock()
+		for ; from < len(lines); from++ {
+			if wanted(lines[from]) {
 				return from
 			}
 		}
-		changed, ended := c.changed, c.ended
-		c.mu.Unlock()
 		if ended {
 			return -1
 		}
@@ -288,6 +305,26 @@ func (c *client) since(from, to int) []line {
 	return append([]line(nil), c.lines[from:to]...)
 }
 
+// awaitErr waits for a text on stderr.
+func (c *client) awaitErr(text string) {
+	c.t.Helper()
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	for {
+		c.mu.Lock()
+		found, changed := strings.Contains(string(c.stderr), text), c.changed
+		c.mu.Unlock()
+		if found {
+			return
+		}
+		select {
+		case <-changed:
+		case <-late.C:
+			c.t.Fatalf("%q did not come on stderr within %v", text, patience)
+		}
+	}
+}
+
 func (c *client) errText() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -347,44 +384,5 @@ func (c *client) end() {
 		}
 		text := c.errText()
 		c.t.Logf("stderr: %s", text[max(0, len(text)-4000):])
-	}
-}
-
-// alive are the processes of this stage, by the home in their environment, with
-// what they are. Where there is no /proc nobody is found.
-func (s *stage) alive() map[int]string {
-	all := map[int]string{}
-	procs, _ := filepath.Glob("/proc/[0-9]*/environ")
-	for _, path := range procs {
-		env, err := os.ReadFile(path)
-		if err != nil || !strings.Contains("\x00"+string(env), "\x00HOME="+s.home+"\x00") {
-			continue
-		}
-		var pid int
-		fmt.Sscanf(path, "/proc/%d/", &pid)
-		cmd, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
-		all[pid] = strings.ReplaceAll(strings.TrimRight(string(cmd), "\x00"), "\x00", " ")
-	}
-	return all
-}
-
-// gone waits until no process of this stage is left.
-func (s *stage) gone(within time.Duration) (left map[int]string) {
-	for deadline := time.Now().Add(within); ; time.Sleep(5 * time.Millisecond) {
-		left = s.alive()
-		if len(left) == 0 || time.Now().After(deadline) {
-			return left
-		}
-	}
-}
-
-// leftovers fails the test if a process outlives its programs.
-func (s *stage) leftovers() {
-	left := s.gone(3 * time.Second)
-	for pid, what := range left {
-		s.t.Errorf("left behind: %d %s", pid, what)
-		if p, err := os.FindProcess(pid); err == nil {
-			_ = p.Kill() // it may have ended just now
-		}
 	}
 }

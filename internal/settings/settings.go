@@ -77,6 +77,7 @@ type Row struct {
 	// Secret marks a value that must not be shown.
 	Secret bool
 
+	env      string // the variable, where it is called otherwise
 	kind     kind
 	values   []string
 	min, max int
@@ -96,7 +97,7 @@ func Rows() []Row {
 			at: func(s *Settings) any { return &s.Profile }},
 		{Name: "quirk", Value: "NAME=on|off", kind: list, Help: "switch one quirk by its name",
 			at: func(s *Settings) any { return &s.Quirks }},
-		{Name: "bridge", Value: "URL", kind: text, Help: "inject the MCP server pi-bridge at this url",
+		{Name: "bridge", env: "ACP_SHIM_BRIDGE_URL", Value: "URL", kind: text, Help: "inject the MCP server pi-bridge at this url",
 			at: func(s *Settings) any { return &s.Bridge }},
 		{Name: "bridge-token", Value: "TOKEN|env:VAR|file:PATH", kind: text, Secret: true, Help: "its x-bridge-token header",
 			at: func(s *Settings) any { return &s.BridgeToken }},
@@ -159,7 +160,12 @@ func (r Row) Values() string {
 }
 
 // Env is the row's variable.
-func (r Row) Env() string { return "ACP_SHIM_" + upper(r.Name) }
+func (r Row) Env() string {
+	if r.env != "" {
+		return r.env
+	}
+	return "ACP_SHIM_" + upper(r.Name)
+}
 
 // Many tells that the row may be given more than once.
 func (r Row) Many() bool { return r.kind == list }

@@ -1,0 +1,168 @@
+package rewrite
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+const (
+	settleTime = 100 * time.Millisecond // an editor's save is several events
+	settleMost = time.Second
+	pollEvery  = 2 * time.Second
+)
+
+// Watcher follows one file.
+type Watcher struct {
+	path    string
+	differs func() bool // it is not what was last read
+	check   func()      // reads it and says so
+	stop    chan struct{}
+	done    chan struct{}
+	once    sync.Once
+	add     func(w *fsnotify.Watcher, dir string) error
+	every   time.Duration
+}
+
+// Watch follows a file: when it says something else than before, parse reads it
+// and apply gets the result. A file that is gone, or that parse refuses, goes to
+// report and changes nothing else; what was last applied stays. Both are called
+// from the watcher's goroutine. was is what the caller has read of the file
+// before, and acted on; nil is what it says now.
+//
+// The file's directory is watched, since editors replace files, and the one that
+// a link leads to. Where the system has no watches left the file is looked at
+// every two seconds.
+func Watch[T any](path string, was []byte, parse func([]byte) (T, error), apply func(T), report func(error)) *Watcher {
+	return newWatcher(path, was, parse, apply, report, (*fsnotify.Watcher).Add, pollEvery)
+}
+
+func newWatcher[T any](path string, was []byte, parse func([]byte) (T, error), apply func(T), report func(error),
+	add func(*fsnotify.Watcher, string) error, every time.Duration) *Watcher {
+	w := &Watcher{path: path, stop: make(chan struct{}), done: make(chan struct{}), add: add, every: every}
+	if abs, err := filepath.Abs(path); err == nil {
+		w.path = abs
+	}
+	if was == nil {
+		was, _ = os.ReadFile(w.path) // not there: nothing was read of it
+	}
+	known, gone := was != nil, false
+	w.differs = func() bool {
+		text, err := os.ReadFile(w.path)
+		if err != nil {
+			return known && !gone
+		}
+		return gone || !known || !bytes.Equal(text, was)
+	}
+	w.check = func() {
+		text, err := os.ReadFile(w.path)
+		if err != nil {
+			if known && !gone {
+				gone = true
+				report(err)
+			}
+			return
+		}
+		gone = false
+		if known && bytes.Equal(text, was) {
+			return
+		}
+		was, known = text, true
+		v, err := parse(text)
+		if err != nil {
+			report(err)
+			return
+		}
+		apply(v)
+	}
+	go w.run()
+	return w
+}
+
+// Close ends the watching and waits for what it is doing.
+func (w *Watcher) Close() {
+	w.once.Do(func() { close(w.stop) })
+	<-w.done
+}
+
+// dirs are the directories in which the file may be replaced.
+func (w *Watcher) dirs() []string {
+	list := []string{filepath.Dir(w.path)}
+	if real, err := filepath.EvalSymlinks(w.path); err == nil && filepath.Dir(real) != list[0] {
+		list = append(list, filepath.Dir(real))
+	}
+	return list
+}
+
+func (w *Watcher) run() {
+	defer close(w.done)
+	var events <-chan fsnotify.Event
+	var errors <-chan error
+	notify, err := fsnotify.NewWatcher()
+	if err == nil {
+		defer notify.Close()
+		for _, dir := range w.dirs() {
+			if err = w.add(notify, dir); err != nil {
+				break
+			}
+		}
+	}
+	var poll <-chan time.Time
+	if err == nil {
+		events, errors = notify.Events, notify.Errors
+	} else {
+		t := time.NewTicker(w.every)
+		defer t.Stop()
+		poll = t.C
+	}
+	// A file that is being written is seen in pieces: whatever is noticed, it is
+	// read when nothing more has been for a moment.
+	var settle *time.Timer
+	var settled <-chan time.Time
+	var first time.Time
+	noticed := func() {
+		if settled == nil {
+			first = time.Now()
+			settle = time.NewTimer(settleTime)
+			settled = settle.C
+		} else if time.Since(first) < settleMost {
+			settle.Reset(settleTime)
+		}
+	}
+	if w.differs() {
+		noticed() // it has changed before the watch stood
+	}
+	for {
+		select {
+		case <-w.stop:
+			if settle != nil {
+				settle.Stop()
+			}
+			return
+		case <-poll:
+			if settled == nil && w.differs() {
+				noticed()
+			}
+		case _, ok := <-events:
+			if !ok {
+				return
+			}
+			noticed()
+		case <-errors:
+			noticed() // events were lost
+		case <-settled:
+			settled = nil
+			w.check()
+			if events == nil {
+				continue
+			}
+			for _, dir := range w.dirs() {
+				w.add(notify, dir) // a link may lead elsewhere now; again is harmless
+			}
+		}
+	}
+}
