@@ -1,6 +1,11 @@
 package proxy
 
-import "testing"
+import (
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+)
 
 // BenchmarkChunk is a chunk's way through a core with three interceptors, from
 // the line to the effect.
@@ -25,5 +30,30 @@ func BenchmarkTurn(b *testing.B) {
 	for b.Loop() {
 		s.core.client(ask)
 		s.core.agentLine(1, answer)
+	}
+}
+
+// BenchmarkLoop is a chunk's way from an agent's pipe to the client's, in
+// batches as large as the reader takes.
+func BenchmarkLoop(b *testing.B) {
+	r := newRig(b, Options{Policy: exclusive, Chain: []Interceptor{Base{}, Base{}, Base{}}})
+	a := r.agent()
+	go io.Copy(io.Discard, a.received)
+	fmt.Fprintln(r.send, initRequest)
+	fmt.Fprintln(a.say, initResult)
+	r.read(len(initResult) + 1)
+	fmt.Fprintln(a.say, `{"id":1,"result":{"sessionId":"a"}}`)
+	line := `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"a","update":{"content":{"text":"HELLO ACP.","type":"text"},"sessionUpdate":"agent_message_chunk"}}}` + "\n"
+	block := []byte(strings.Repeat(line, 300))
+	b.SetBytes(int64(len(line)))
+	b.ReportAllocs()
+	b.ResetTimer()
+	go func() {
+		for n := b.N; n > 0; n -= 300 {
+			a.say.Write(block)
+		}
+	}()
+	for n := b.N; n > 0; n -= 300 {
+		r.read(len(block))
 	}
 }

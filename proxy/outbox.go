@@ -166,7 +166,8 @@ func (o *outbox) run() {
 		if o.closed {
 			return
 		}
-		buf := o.queue
+		whole := o.queue
+		buf := whole
 		o.queue, o.spare = o.spare[:0], nil
 		o.busy, o.inHand = true, len(buf)
 		o.mu.Unlock()
@@ -191,8 +192,8 @@ func (o *outbox) run() {
 		}
 		o.mu.Lock()
 		o.busy, o.inHand = false, 0
-		if cap(buf) <= keepQueue {
-			o.spare = buf[:0]
+		if cap(whole) <= keepQueue {
+			o.spare = whole[:0]
 		}
 	}
 }
