@@ -1,0 +1,208 @@
+package record
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"time"
+)
+
+const (
+	// batchSize is how much is written at once when much is waiting.
+	batchSize = 1 << 20
+	// largeFrame is what is written straight from the queue, without a copy.
+	largeFrame = 1 << 20
+
+	retryFirst = 100 * time.Millisecond
+	retryLast  = 5 * time.Second
+)
+
+// file is what a capture is written to.
+type file interface {
+	io.Writer
+	Size() (int64, error)
+	Truncate(size int64) error
+	Sync() error
+	Close() error
+}
+
+// account is what is missing when a line is: what it says itself, and if it is a
+// gap also what that names.
+type account struct{ own, names Gap }
+
+// flusher turns what is in the queue into lines and writes them. All of it
+// belongs to the flusher's goroutine.
+type flusher struct {
+	w    *Writer
+	file file
+	raw  bool
+
+	alike alike
+	taken [][]byte
+	rec   record
+	out   []byte // lines that are to be written
+	// lines are those in out, and the one of which a part is written and the
+	// rest still to come, in their order.
+	lines []account
+
+	ended int // how many of them are written to their end
+
+	head   []byte // the header, until it is written
+	heads  int    // how many of the lines are its
+	torn   int64  // bytes written since the last line end
+	wait   time.Duration
+	gaveUp error // why nothing is written any more, at the end
+	lost   Gap   // what could not be written by then
+	total  Gap   // what is in the capture
+	gaps   Gap   // what its gaps name
+}
+
+func (f *flusher) run() {
+	defer close(f.w.done)
+	f.header(f.w.opt)
+	f.emit()
+	for {
+		select {
+		case <-f.w.timer.C:
+		case <-f.w.wake:
+		case <-f.w.closing:
+			f.w.err = f.finish()
+			return
+		}
+		f.drain()
+	}
+}
+
+// drain writes all that is in the queue.
+func (f *flusher) drain() {
+	for f.take() {
+		for i, c := range f.taken {
+			for rest := c; len(rest) > 0; {
+				rest = f.rec.read(rest)
+				f.line()
+			}
+			f.taken[i] = nil
+			f.w.mu.Lock()
+			f.w.queue.give(c)
+			f.w.mu.Unlock()
+		}
+		f.emit()
+	}
+}
+
+func (f *flusher) take() bool {
+	w := f.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.queue.chunks) == 0 {
+		// What was turned away is told even if nothing comes any more.
+		w.gap()
+	}
+	w.armed = false
+	w.timer.Stop()
+	f.taken = w.queue.take(f.taken)
+	return len(f.taken) > 0
+}
+
+// line adds the record that was read to what is to be written.
+func (f *flusher) line() {
+	r := &f.rec
+	a := account{own: Gap{First: r.seq, Last: r.seq, Bytes: uint64(len(r.bytes) + len(r.data))}, names: r.gap}
+	if r.kind == isFrame {
+		a.own.Frames = 1
+	} else {
+		a.own.Events = 1
+	}
+	if f.gaveUp != nil {
+		f.lose(a)
+		return
+	}
+	f.lines = append(f.lines, a)
+	f.format(r)
+	if len(f.out) >= batchSize {
+		f.emit()
+	}
+}
+
+// emit writes out, and tries again for as long as it takes, while the queue
+// keeps what comes and then counts it. When the capture is being closed it
+// tries once more and gives up.
+func (f *flusher) emit() {
+	f.put(f.out)
+	f.out = f.out[:0]
+	if cap(f.out) > 2*batchSize {
+		f.out = nil
+	}
+	f.tally()
+}
+
+// tally takes off the lines those that are written.
+func (f *flusher) tally() {
+	for _, a := range f.lines[:f.ended] {
+		f.total.add(a.own)
+		f.gaps.add(a.names)
+	}
+	f.lines = append(f.lines[:0], f.lines[f.ended:]...)
+	if f.heads -= f.ended; f.heads <= 0 {
+		f.heads, f.head = 0, nil
+	}
+	f.ended = 0
+}
+
+// put writes b, or gives up.
+func (f *flusher) put(b []byte) {
+	last := false
+	for len(b) > 0 && f.gaveUp == nil {
+		n, err := f.file.Write(b)
+		f.wrote(b[:n])
+		b = b[n:]
+		if err == nil && n == 0 {
+			err = io.ErrShortWrite
+		}
+		if err == nil {
+			if f.wait > 0 {
+				f.wait = 0
+				f.trouble("")
+			}
+			continue
+		}
+		if last {
+			f.gaveUp = err
+			return
+		}
+		f.trouble(err.Error())
+		f.w.warn(fmt.Errorf("%w; it is tried again until it works", err))
+		last = f.pause()
+	}
+}
+
+// wrote keeps what has reached the file. The end of a line is the only line
+// end in it.
+func (f *flusher) wrote(b []byte) {
+	f.ended += bytes.Count(b, []byte{'\n'})
+	if n := bytes.LastIndexByte(b, '\n'); n >= 0 {
+		f.torn = int64(len(b) - n - 1)
+	} else {
+		f.torn += int64(len(b))
+	}
+}
+
+func (f *flusher) trouble(why string) {
+	f.w.mu.Lock()
+	f.w.trouble = why
+	f.w.mu.Unlock()
+}
+
+// pause waits before the next try, longer each time. It reports whether that is
+// the last one.
+func (f *flusher) pause() (last bool) {
+	f.wait = min(max(retryFirst, 2*f.wait), retryLast)
+	timer := time.NewTimer(f.wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return false
+	case <-f.w.closing:
+		return true
+	}
+}

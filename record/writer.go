@@ -1,0 +1,269 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"acp-shim/proxy"
+)
+
+// Options are what a [Writer] is opened with. The zero value redacts, and keeps
+// at most 64 MiB waiting for the disk.
+type Options struct {
+	// Raw keeps secrets. Such a capture gives back both byte streams exactly.
+	Raw bool
+
+	// Version is the shim's; Agent is a short name of the agent, which a file in
+	// a directory is called by; Argv is its command line; Info is more about it,
+	// a JSON object or nil. They stand in the header, Argv and Info redacted
+	// like everything else.
+	Version string
+	Agent   string
+	Argv    []string
+	Info    []byte
+
+	// Start is what times count from, as [time.Now] gave it; zero is now.
+	Start time.Time
+	// Clock tells the time; nil is [time.Now].
+	Clock func() time.Time
+
+	// Queue is how many bytes may wait for the disk, 0 for 64 MiB. Beyond it
+	// what comes is counted and becomes a gap. One frame is taken whatever its
+	// size while at most half of them wait.
+	Queue int
+
+	// Warn is called at most once, in a goroutine of its own, when something
+	// cannot be written, or was lost.
+	Warn func(error)
+
+	// Strict asks for Stop to be called, once and in a goroutine of its own, as
+	// soon as something cannot be written or was lost. The writer goes on
+	// trying; it is for Stop to end the traffic.
+	Strict bool
+	Stop   func(error)
+}
+
+// DefaultQueue is how many bytes wait for the disk at most unless told otherwise.
+const DefaultQueue = 64 << 20
+
+const (
+	// flushEvery is the time from the first byte of a batch to its write, and
+	// so about what a SIGKILL loses.
+	flushEvery = 10 * time.Millisecond
+	// flushChunks is how many chunks may be full before the time is up.
+	flushChunks = 2
+)
+
+// Writer writes a capture. It is a [proxy.Tap]: Frame and Event copy what they
+// are given and return, and the flusher does the rest. All methods may be
+// called at any time and from any goroutine; what comes after Close is dropped.
+type Writer struct {
+	path    string
+	opt     Options
+	start   time.Time
+	file    file
+	timer   *time.Timer
+	wake    chan struct{} // → flusher: much is waiting
+	closing chan struct{} // → flusher: closed by Close
+	done    chan struct{} // closed by the flusher when it is gone
+	warned  sync.Once
+	stopped sync.Once
+	flush   flusher
+	err     error // of the whole, from when done is closed
+
+	mu      sync.Mutex
+	queue   queue
+	seq     uint64 // of the last record
+	armed   bool   // the timer will fire, or the flusher is awake
+	closed  bool
+	lost    Gap    // what was turned away since the last gap event
+	trouble string // why nothing can be written, "" while it can
+	summary []byte
+}
+
+var _ proxy.Tap = (*Writer)(nil)
+
+// Open starts a capture in the file path, or in a new file in the directory path.
+// A path is a directory when it is one or ends in a slash; its new file is
+// named by time, process id and agent. A file that exists is appended to, with
+// a header of its own; where another shim is writing to it, a new file beside
+// it is begun instead, see [Writer.Path]. Files have mode 0600 and directories
+// that have to be made 0700. A symbolic link is not followed.
+//
+// Open fails where the file cannot be opened. A disk that is full does not make
+// it fail: that is told through Warn, like every later trouble.
+func Open(path string, opt Options) (*Writer, error) {
+	if opt.Strict && opt.Stop == nil {
+		return nil, errors.New("a strict capture needs a function that stops the traffic")
+	}
+	if opt.Start.IsZero() {
+		opt.Start = now(opt.Clock)
+	}
+	f, path, err := create(path, opt)
+	if err != nil {
+		return nil, err
+	}
+	return newWriter(f, path, opt), nil
+}
+
+func now(clock func() time.Time) time.Time {
+	if clock != nil {
+		return clock()
+	}
+	return time.Now()
+}
+
+func newWriter(f file, path string, opt Options) *Writer {
+	if opt.Queue <= 0 {
+		opt.Queue = DefaultQueue
+	}
+	w := &Writer{
+		path: path, opt: opt, start: opt.Start, file: f,
+		timer: time.NewTimer(time.Hour),
+		wake:  make(chan struct{}, 1), closing: make(chan struct{}), done: make(chan struct{}),
+		queue: queue{max: opt.Queue},
+	}
+	w.timer.Stop()
+	w.flush = flusher{w: w, file: f, raw: opt.Raw, alike: alike{raw: opt.Raw, patience: 1}}
+	go w.flush.run()
+	return w
+}
+
+// Path is the file that the capture is written to.
+func (w *Writer) Path() string { return w.path }
+
+// Frame records a frame.
+func (w *Writer) Frame(f *proxy.Frame) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return
+	}
+	var c []byte
+	if w.gap() {
+		c = w.queue.reserve(frameSize(f))
+	}
+	w.seq++
+	if c == nil {
+		w.lose(Gap{Frames: 1, Bytes: uint64(len(f.Bytes))})
+		return
+	}
+	w.commit(appendFrame(c, w.seq, w.since(), f))
+}
+
+// Event records an event.
+func (w *Writer) Event(e *proxy.Event) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return
+	}
+	var c []byte
+	if w.gap() {
+		c = w.queue.reserve(eventSize(e))
+	}
+	w.seq++
+	if c == nil {
+		w.lose(Gap{Events: 1, Bytes: uint64(len(e.Text) + len(e.Data))})
+		return
+	}
+	w.commit(appendEvent(c, w.seq, w.since(), e))
+}
+
+// gap puts a gap event in the queue where something was turned away. It reports
+// false while there is no room even for that.
+func (w *Writer) gap() bool {
+	if !w.lost.any() {
+		return true
+	}
+	c := w.queue.reserve(gapSize(&w.lost))
+	if c == nil {
+		return false
+	}
+	w.seq++
+	w.commit(appendGap(c, w.seq, w.since(), &w.lost))
+	w.lost = Gap{}
+	return true
+}
+
+// lose counts the record with the newest seq as turned away.
+func (w *Writer) lose(g Gap) {
+	g.First, g.Last = w.seq, w.seq
+	g.Why = w.trouble
+	if g.Why == "" {
+		g.Why = "the disk is too slow"
+	}
+	if !w.lost.any() {
+		w.warn(errors.New(g.Why + ": frames are missing from now on"))
+	}
+	w.lost.add(g)
+}
+
+// warn tells about trouble, once. It is called under locks, and the functions
+// that it calls may want them.
+func (w *Writer) warn(err error) {
+	err = fmt.Errorf("recording to %s: %w", w.path, err)
+	if w.opt.Warn != nil {
+		w.warned.Do(func() { go w.opt.Warn(err) })
+	}
+	if w.opt.Strict {
+		w.stopped.Do(func() { go w.opt.Stop(err) })
+	}
+}
+
+// commit puts a record in the queue and sees to it that the flusher comes.
+func (w *Writer) commit(c []byte) {
+	w.queue.commit(c)
+	if !w.armed {
+		w.armed = true
+		w.timer.Reset(flushEvery)
+	}
+	if len(w.queue.chunks) > flushChunks {
+		select {
+		case w.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// SetSummary keeps a JSON value for the capture's last event. The last one that
+// was set before Close counts.
+func (w *Writer) SetSummary(json []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.summary = append(w.summary[:0], json...)
+}
+
+// since is the time since the start. It is taken under the lock, so that times
+// never go back.
+func (w *Writer) since() int64 {
+	if w.opt.Clock == nil {
+		return int64(time.Since(w.start))
+	}
+	return int64(w.opt.Clock().Sub(w.start))
+}
+
+// Close writes what is waiting and the last event, syncs the file and closes it.
+// It waits for as long as the disk takes, and returns an error where something
+// was lost for good. Calling it again waits for the same end.
+func (w *Writer) Close() error { return w.Shutdown(context.Background()) }
+
+// Shutdown is Close that gives up waiting when ctx is done. The flusher then goes
+// on for as long as the process lives.
+func (w *Writer) Shutdown(ctx context.Context) error {
+	w.mu.Lock()
+	if !w.closed {
+		w.closed = true
+		close(w.closing)
+	}
+	w.mu.Unlock()
+	select {
+	case <-w.done:
+		return w.err
+	case <-ctx.Done():
+		return fmt.Errorf("the capture %s was left unfinished, its disk is slow: %w", w.path, ctx.Err())
+	}
+}
