@@ -143,7 +143,7 @@ func (c *Shim) cancelRequest(s *proxy.Step) {
 		return
 	}
 	if t := c.begin(s, sess); !t.killed {
-		s.ToAgent(sess.Agent(), proxy.Notice(acp.AgentMethodSessionCancel, `{"sessionId":`+wire.Quote(sess.AgentID())+`}`), "for $/cancel_request")
+		s.ToAgent(sess.Agent(), proxy.Notice(acp.AgentMethodSessionCancel, proxy.Object("sessionId", sess.AgentID())), "for $/cancel_request")
 	}
 }
 
@@ -244,8 +244,11 @@ func (c *Shim) settled(s *proxy.Step, m *proxy.Message, t *turn) {
 // from the agent.
 func (c *Shim) failTools(s *proxy.Step, sess *proxy.Session) {
 	for _, id := range sess.Tools() {
-		s.ToClient(proxy.Notice(acp.ClientMethodSessionUpdate, `{"sessionId":`+wire.Quote(sess.ID())+
-			`,"update":{"sessionUpdate":"tool_call_update","toolCallId":`+id+`,"status":"failed"}}`), "a tool call is left open")
+		s.ToClient(proxy.Notice(acp.ClientMethodSessionUpdate, proxy.Object(
+			"sessionId", sess.ID(),
+			"update.sessionUpdate", "tool_call_update",
+			"update.toolCallId", proxy.Raw(id),
+			"update.status", "failed")), "a tool call is left open")
 	}
 }
 
@@ -297,7 +300,7 @@ func (c *Shim) Exit(s *proxy.Step, a *proxy.Agent) {
 		if owner != a {
 			continue
 		}
-		params := `{"sessionId":` + wire.Quote(c.terminals[id].ID()) + `,"terminalId":` + id + `}`
+		params := proxy.Object("sessionId", c.terminals[id].ID(), "terminalId", proxy.Raw(id))
 		s.Ask(acp.ClientMethodTerminalKill, params, "its agent is gone")
 		s.Ask(acp.ClientMethodTerminalRelease, params, "its agent is gone")
 		delete(c.terminals, id)

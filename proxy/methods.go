@@ -1,6 +1,9 @@
 package proxy
 
-import acp "github.com/coder/acp-go-sdk"
+import (
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/tidwall/sjson"
+)
 
 // The methods that the core decides by. set_model left the schema and is still
 // sent; $/cancel_request is JSON-RPC's, after the Language Server Protocol.
@@ -51,6 +54,28 @@ func response(id []byte, body string) []byte {
 	b = append(b, ',')
 	b = append(b, body...)
 	return append(b, '}', '\n')
+}
+
+// Raw is a value that is JSON text already.
+type Raw string
+
+// Object builds the text of a small object from names and values. A dot in a
+// name leads into an object within it.
+func Object(pairs ...any) string {
+	text := "{}"
+	for i := 0; i+1 < len(pairs); i += 2 {
+		name := pairs[i].(string)
+		var err error
+		if raw, ok := pairs[i+1].(Raw); ok {
+			text, err = sjson.SetRaw(text, name, string(raw))
+		} else {
+			text, err = sjson.Set(text, name, pairs[i+1])
+		}
+		if err != nil {
+			panic(err) // a name that is no path: a mistake in the code
+		}
+	}
+	return text
 }
 
 // Notice is the line of a notification; params is JSON text.
