@@ -37,11 +37,11 @@ func dropIn(args []string, asAgent bool) int {
 	return run(s)
 }
 
-// underAgentsName tells that the program was started by a link with another
-// name: then it is the agent to the last flag.
+// underAgentsName tells that the program was started under a name that is not
+// its own, by a link called agy_acp_server.par: then it is the agent to the last
+// flag.
 func underAgentsName(arg0 string) bool {
-	name := strings.TrimSuffix(filepath.Base(arg0), ".exe")
-	return strings.HasPrefix(name, "agy_acp_server")
+	return !strings.HasPrefix(filepath.Base(arg0), "acp-shim")
 }
 
 func isCommand(word string) bool {
