@@ -107,6 +107,14 @@ func linesOf(r io.Reader) <-chan string {
 	return lines
 }
 
+// TestAPlainChunkIsNotLookedInto holds the cheap look to what it is for.
+func TestAPlainChunkIsNotLookedInto(t *testing.T) {
+	chunk := `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"content":{"text":"HELLO ACP.","type":"text"},"sessionUpdate":"agent_message_chunk"}}}`
+	if mayCount([]byte(chunk)) {
+		t.Error("every chunk is looked into")
+	}
+}
+
 const ask = `{"id":%d,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}`
 
 func TestFigures(t *testing.T) {

@@ -72,13 +72,19 @@ func (w *Watch) Summary() []byte {
 	return b
 }
 
-// The words one of which every frame with a figure has in it: a cheap look
-// before a close one.
-var (
-	wordUsage = []byte("sage")
-	wordToken = []byte("oken")
-	wordQuota = []byte("quota")
-)
+// words are those one of which every frame with a figure has in it: a cheap look
+// before a close one. Nothing that is in every chunk, such as "message", may
+// have one in it.
+var words = [][]byte{[]byte("usage"), []byte("Usage"), []byte("oken"), []byte("quota"), []byte("Quota")}
+
+func mayCount(raw []byte) bool {
+	for _, w := range words {
+		if bytes.Contains(raw, w) {
+			return true
+		}
+	}
+	return false
+}
 
 // FromAgent looks for figures.
 func (w *Watch) FromAgent(s *proxy.Step, m *proxy.Message) {
@@ -92,8 +98,7 @@ func (w *Watch) FromAgent(s *proxy.Step, m *proxy.Message) {
 	default:
 		return
 	}
-	// The word "session/update" has none of them, but "usage_update" has.
-	if !bytes.Contains(m.Raw, wordUsage) && !bytes.Contains(m.Raw, wordToken) && !bytes.Contains(m.Raw, wordQuota) {
+	if !mayCount(m.Raw) {
 		return
 	}
 	frame, list, soFar := figures(s, m)
