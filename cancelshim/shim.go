@@ -105,6 +105,9 @@ func (c *Shim) cancel(s *proxy.Step, m *proxy.Message, ask *proxy.Request) {
 		c.nothing(s, ask, "cancel for a session that is not known")
 		return
 	}
+	if sess.Native() {
+		return // nobody but the agent knows whether a turn runs
+	}
 	for _, r := range sess.HeldPrompts() {
 		s.Answer(r, proxy.ResultBody(cancelled), "cancelled while held")
 	}
@@ -139,7 +142,7 @@ func (c *Shim) cancel(s *proxy.Step, m *proxy.Message, ask *proxy.Request) {
 // of the agents known only one honours that for a prompt.
 func (c *Shim) cancelRequest(s *proxy.Step) {
 	sess, r := s.Session(), s.Request()
-	if !s.Exclusive() || sess == nil || r == nil || sess.Running() != r || c.turns[sess.ID()] != nil {
+	if !s.Exclusive() || sess == nil || sess.Native() || r == nil || sess.Running() != r || c.turns[sess.ID()] != nil {
 		return
 	}
 	if t := c.begin(s, sess); !t.killed {
@@ -158,7 +161,6 @@ func (c *Shim) begin(s *proxy.Step, sess *proxy.Session) *turn {
 	s.Cancelling(sess, true)
 	s.Event(proxy.Event{Kind: "cancel", Agent: sess.Agent().Gen(), Session: sess.ID(), Text: "begins"})
 	switch {
-	case sess.Native():
 	case c.opt.Mode == Emulate:
 		c.end(s, t, "cancelled")
 	case c.opt.Mode == Auto && c.opt.Memory.Ignores(sess.Agent()):
@@ -234,8 +236,9 @@ func (c *Shim) settled(s *proxy.Step, m *proxy.Message, t *turn) {
 	}
 	if stop == "cancelled" {
 		c.failTools(s, t.session)
+		// A turn that had ended by itself tells nothing of the build.
+		c.opt.Memory.Note(s.Agent(), true)
 	}
-	c.opt.Memory.Note(s.Agent(), true)
 	s.Event(proxy.Event{Kind: "cancel", Agent: s.Agent().Gen(), Session: t.session.ID(), Text: "settled by the agent"})
 	c.over(s, t)
 }

@@ -13,6 +13,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"log/slog"
+	"strings"
 
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/tidwall/gjson"
@@ -113,7 +114,11 @@ func (w *Watch) FromAgent(s *proxy.Step, m *proxy.Message) {
 			t.Used, t.Size = u.Get("used").Int(), u.Get("size").Int()
 		}
 	}
-	w.see(s, frame, list[0])
+	first := list[0]
+	if strings.HasSuffix(first.Path, ".size") && len(list) > 1 {
+		first = list[1] // the window's size is no usage
+	}
+	w.see(s, frame, first)
 }
 
 // figures finds what a frame reports, in all places that are known or likely,

@@ -57,6 +57,9 @@ func (h helpCmd) Run() error {
 		printHelp(os.Stdout)
 		return nil
 	}
+	if h.Command != "demo" && h.Command != "version" && h.Command != "help" {
+		return fmt.Errorf("there is no command %q; see acp-shim help", h.Command)
+	}
 	return exitCode(command([]string{h.Command, "--help"}))
 }
 
@@ -124,6 +127,8 @@ of the config file, in this order of precedence:
 	for _, r := range settings.Rows() {
 		name := "--" + r.Name
 		switch v := r.Values(); {
+		case v == "on|off" && r.Default == "on":
+			name += "=on|off"
 		case v == "on|off":
 		case v != "":
 			name += "=" + v

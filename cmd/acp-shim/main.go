@@ -34,7 +34,22 @@ func dropIn(args []string, asAgent bool) int {
 	if err != nil {
 		return complain(err)
 	}
+	if asAgent && asksForText(args) {
+		return becomeAgent(s)
+	}
 	return run(s)
+}
+
+// asksForText tells arguments that are for a person: what the agent prints then
+// is no protocol, and nothing is to be carried.
+func asksForText(args []string) bool {
+	for _, a := range args {
+		switch a {
+		case "-h", "-help", "--help", "-version", "--version", "--helpfull", "--helpshort":
+			return true
+		}
+	}
+	return false
 }
 
 // underAgentsName tells that the program was started under a name that is not

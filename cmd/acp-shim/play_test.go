@@ -61,12 +61,6 @@ func (s *stage) sim(build string, flags ...string) []string {
 	return append([]string{s.shim, "sim", "--build", build}, flags...)
 }
 
-// through starts the shim in front of an agent, which its environment names.
-func (s *stage) through(agent []string, args ...string) *client {
-	s.t.Helper()
-	return s.start(append([]string{s.shim}, args...), "ACP_SHIM_AGENT="+strings.Join(agent, " "))
-}
-
 // client is the client's end of one connection. Nothing that came is thrown
 // away, so that a test can also say what did not come.
 type client struct {

@@ -57,10 +57,7 @@ func run(set *settings.Settings) int {
 	// The agent is looked for once and pinned: a link that moves while the shim
 	// runs must not mix two builds in one connection.
 	s.found = sync.OnceValues(s.find)
-	taps, endTaps, err := s.taps()
-	if err != nil {
-		return complain(err)
-	}
+	taps, endTaps := s.taps()
 	defer endTaps()
 	if err := s.chain.build(s); err != nil {
 		return complain(err)
@@ -126,12 +123,17 @@ func (s *shim) logOptions() logs.Options {
 	return opt
 }
 
-func (s *shim) find() (agent.Found, error) {
+// findAgent finds the agent by the settings.
+func findAgent(set *settings.Settings) (agent.Found, error) {
 	exe, _ := os.Executable()
-	f, err := agent.Find(agent.Query{
-		Words: s.set.Words, Flag: s.set.AgentFlag, Env: s.set.AgentEnv, Config: s.set.AgentFile,
-		Args: s.set.AgentArgs, Getenv: os.Getenv, Exe: exe, SelfOK: []string{"sim"},
+	return agent.Find(agent.Query{
+		Words: set.Words, Flag: set.AgentFlag, Env: set.AgentEnv, Config: set.AgentFile,
+		Args: set.AgentArgs, Getenv: os.Getenv, Exe: exe, SelfOK: []string{"sim"},
 	})
+}
+
+func (s *shim) find() (agent.Found, error) {
+	f, err := findAgent(s.set)
 	if err != nil {
 		return f, err
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
@@ -12,14 +11,15 @@ import (
 )
 
 // taps are what sees all traffic: the recorder, where one was asked for.
-func (s *shim) taps() ([]proxy.Tap, func(), error) {
+// A capture that cannot be written is told on stderr and stops nobody.
+func (s *shim) taps() ([]proxy.Tap, func()) {
 	if s.set.Record == "" {
-		return nil, func() {}, nil
+		return nil, func() {}
 	}
 	opt := record.Options{
 		Raw: s.set.RecordRaw, Version: version(), Agent: "agent",
 		Warn: func(err error) {
-			s.log.Warn("the capture has a gap", "error", err.Error())
+			s.log.Error("the capture has a gap", "file", s.set.Record, "error", err.Error())
 		},
 	}
 	if f, err := s.found(); err == nil {
@@ -28,7 +28,8 @@ func (s *shim) taps() ([]proxy.Tap, func(), error) {
 	}
 	w, err := record.Open(expandHome(s.set.Record), opt)
 	if err != nil {
-		return nil, nil, fmt.Errorf("opening the capture: %w; give another place with --record, or leave it out", err)
+		s.log.Error("nothing is recorded; give another place with --record", "error", err.Error())
+		return nil, func() {}
 	}
 	s.log.Info("recording", "file", w.Path())
 	return []proxy.Tap{w}, func() {
@@ -37,7 +38,7 @@ func (s *shim) taps() ([]proxy.Tap, func(), error) {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		if err := w.Shutdown(ctx); err != nil {
-			s.log.Warn("the capture is not complete", "error", err.Error())
+			s.log.Error("the capture is not complete", "file", w.Path(), "error", err.Error())
 		}
-	}, nil
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -36,7 +37,22 @@ func (d *Dir) Sessions(agent, home string, remember bool) (*Sessions, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the directory of sessions: %w", err)
 	}
-	return &Sessions{dir: dir, held: map[string]*os.File{}, remember: remember}, nil
+	s := &Sessions{dir: dir, held: map[string]*os.File{}, remember: remember}
+	go s.prune()
+	return s, nil
+}
+
+// rememberFor is how long a session that nobody uses is remembered.
+const rememberFor = 90 * 24 * time.Hour
+
+// prune removes the records of sessions that nobody has used for long.
+func (s *Sessions) prune() {
+	records, _ := filepath.Glob(filepath.Join(s.dir, "*.json"))
+	for _, path := range records {
+		if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) > rememberFor {
+			os.Remove(path)
+		}
+	}
 }
 
 // Claim implements proxy.Store. The lock is the system's, on a file, so that it
@@ -49,19 +65,13 @@ func (s *Sessions) Claim(id string) (*proxy.Record, error) {
 	defer s.mu.Unlock()
 	base := filepath.Join(s.dir, short(id))
 	if s.held[id] == nil {
-		f, err := os.OpenFile(base+".lock", os.O_RDWR|os.O_CREATE, 0o600)
-		if err == nil {
-			owner := make([]byte, 64)
-			if n, lockErr := f.ReadAt(owner, 0); !lock(f) {
-				f.Close()
-				_ = lockErr
-				return nil, fmt.Errorf("session %s is in use by another acp-shim (%s): two processes that write one conversation would damage it; close it there, or start a new session here", id, string(owner[:n]))
-			}
-			f.Truncate(0)
-			f.WriteAt(fmt.Appendf(nil, "pid %d", os.Getpid()), 0)
+		f, owner := take(base + ".lock")
+		if owner != "" {
+			return nil, fmt.Errorf("session %s is in use by another acp-shim (%s): two processes that write one conversation would damage it; close it there, or start a new session here", id, owner)
+		}
+		if f != nil {
 			s.held[id] = f
 		}
-		// A directory that cannot be written locks nothing and stops nobody.
 	}
 	var k kept
 	if !read(base+".json", &k) || k.ID != id {
@@ -71,6 +81,33 @@ func (s *Sessions) Claim(id string) (*proxy.Record, error) {
 		k.Config = nil
 	}
 	return &k.Record, nil
+}
+
+// take locks a file that has its owner's name in it. Both results are empty where
+// the directory cannot be written: that locks nothing, and stops nobody.
+func take(path string) (f *os.File, owner string) {
+	for range 100 {
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return nil, ""
+		}
+		if !lock(f) {
+			text := make([]byte, 64)
+			n, _ := f.ReadAt(text, 0)
+			f.Close()
+			return nil, "pid " + strings.TrimPrefix(string(text[:n]), "pid ")
+		}
+		// Its owner may have removed it between the opening and the lock.
+		held, err1 := f.Stat()
+		there, err2 := os.Stat(path)
+		if err1 == nil && err2 == nil && os.SameFile(held, there) {
+			f.Truncate(0)
+			f.WriteAt(fmt.Appendf(nil, "pid %d", os.Getpid()), 0)
+			return f, ""
+		}
+		f.Close()
+	}
+	return nil, ""
 }
 
 // Save implements proxy.Store.
@@ -95,7 +132,7 @@ func (s *Sessions) Release(id string) {
 	defer s.mu.Unlock()
 	if f := s.held[id]; f != nil {
 		delete(s.held, id)
-		f.Truncate(0)
+		os.Remove(f.Name()) // while it is locked; see take
 		f.Close()
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"acp-shim/proxy"
@@ -96,5 +98,48 @@ func TestWithoutADirectory(t *testing.T) {
 	}
 	if Path(func(string) string { return "" }) != "" {
 		t.Error("a place was made up")
+	}
+}
+
+// TestLocksDoNotPileUp opens and gives up many sessions.
+func TestLocksDoNotPileUp(t *testing.T) {
+	d, _ := Open(t.TempDir())
+	s, _ := d.Sessions("agy", "", true)
+	for _, id := range []string{"a", "b", "c"} {
+		if _, err := s.Claim(id); err != nil {
+			t.Fatal(err)
+		}
+		s.Release(id)
+	}
+	if left, _ := filepath.Glob(filepath.Join(d.Path(), "sessions", "*", "*.lock")); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// TestTakingALockThatIsBeingRemoved has many take one lock at a time: no two may
+// have it.
+func TestTakingALockThatIsBeingRemoved(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.lock")
+	var holders, most atomic.Int32
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 200 {
+				f, owner := take(path)
+				if owner != "" || f == nil {
+					continue
+				}
+				if n := holders.Add(1); n > most.Load() {
+					most.Store(n)
+				}
+				holders.Add(-1)
+				os.Remove(path)
+				f.Close()
+			}
+		})
+	}
+	wg.Wait()
+	if most.Load() != 1 {
+		t.Errorf("%d had it at a time", most.Load())
 	}
 }
