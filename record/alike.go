@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"math/bits"
 	"unicode/utf8"
+
+	"acp-shim/internal/wire"
 )
 
 // alike knows the last frame that was checked in full, and tells of another one
@@ -71,7 +73,7 @@ func (a *alike) learn(b []byte) {
 	a.bodies = a.bodies[:0]
 	for i := 0; i < len(b); i++ {
 		if b[i] == '"' {
-			end := stringEnd(b, i)
+			end := wire.StringEnd(b, i)
 			a.bodies = append(a.bodies, body{int32(i + 1), int32(end - 1)})
 			i = end - 1
 		}

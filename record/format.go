@@ -243,7 +243,7 @@ func embeds(b []byte) bool {
 	for i := 0; i < len(b); i++ {
 		switch b[i] {
 		case '"':
-			i = stringEnd(b, i) - 1
+			i = wire.StringEnd(b, i) - 1
 		case '{', '[':
 			if depth++; depth >= embedDepth {
 				return false
@@ -258,7 +258,7 @@ func embeds(b []byte) bool {
 // trim splits a line into white space, what stands between, and white space
 // with the line end.
 func trim(line []byte) (pre, body, post []byte) {
-	from := skipSpace(line, 0)
+	from := wire.Space(line, 0)
 	to := len(line)
 	for to > from && (line[to-1] == ' ' || line[to-1] == '\t' || line[to-1] == '\r' || line[to-1] == '\n') {
 		to--

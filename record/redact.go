@@ -1,6 +1,10 @@
 package record
 
-import "bytes"
+import (
+	"bytes"
+
+	"acp-shim/internal/wire"
+)
 
 // Redact returns a frame without its secrets, and the frame itself where none
 // was found. A frame that was valid JSON stays valid, of the same shape, and
@@ -37,8 +41,8 @@ func RedactText(text []byte) []byte {
 func frameSpans(frame []byte) []span {
 	return settle(frame, func(b []byte) []span {
 		w := walker{b: b}
-		end, ok := w.walk(skipSpace(b, 0), inPlain)
-		if ok && skipSpace(b, end) == len(b) {
+		end, ok := w.walk(wire.Space(b, 0), inPlain)
+		if ok && wire.Space(b, end) == len(b) {
 			return w.spans
 		}
 		return textSpans(b, 0, nil)

@@ -5,34 +5,9 @@ import (
 	"encoding/json"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"acp-shim/internal/wire"
 )
-
-func skipSpace(b []byte, i int) int {
-	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\r' || b[i] == '\n') {
-		i++
-	}
-	return i
-}
-
-// stringEnd returns the offset after the closing quote of the string that opens
-// at b[i], or -1.
-func stringEnd(b []byte, i int) int {
-	start := i + 1
-	for i = start; ; i++ {
-		n := bytes.IndexByte(b[i:], '"')
-		if n < 0 {
-			return -1
-		}
-		i += n
-		slashes := 0
-		for j := i - 1; j >= start && b[j] == '\\'; j-- {
-			slashes++
-		}
-		if slashes%2 == 0 {
-			return i + 1
-		}
-	}
-}
 
 // scalarEnd returns the offset after the number or word at b[i].
 func scalarEnd(b []byte, i int) int {
@@ -54,7 +29,7 @@ func valueEnd(b []byte, i int) int {
 	for i < len(b) {
 		switch b[i] {
 		case '"':
-			if i = stringEnd(b, i); i < 0 {
+			if i = wire.StringEnd(b, i); i < 0 {
 				return -1
 			}
 		case '{', '[':
@@ -80,21 +55,21 @@ func valueEnd(b []byte, i int) int {
 // member of the object b, which must be valid JSON. It stops where f reports
 // false.
 func eachMember(b []byte, f func(key, value []byte) bool) {
-	i := skipSpace(b, 0)
+	i := wire.Space(b, 0)
 	for i++; ; i++ {
-		if i = skipSpace(b, i); i >= len(b) || b[i] != '"' {
+		if i = wire.Space(b, i); i >= len(b) || b[i] != '"' {
 			return
 		}
 		k := i
-		i = stringEnd(b, i)
+		i = wire.StringEnd(b, i)
 		key := unquote(b[k:i])
-		i = skipSpace(b, i)
-		i = skipSpace(b, i+1)
+		i = wire.Space(b, i)
+		i = wire.Space(b, i+1)
 		v := i
 		if i = valueEnd(b, i); i < 0 || !f(key, b[v:i]) {
 			return
 		}
-		if i = skipSpace(b, i); i >= len(b) || b[i] != ',' {
+		if i = wire.Space(b, i); i >= len(b) || b[i] != ',' {
 			return
 		}
 	}
@@ -103,9 +78,9 @@ func eachMember(b []byte, f func(key, value []byte) bool) {
 // eachElement calls f with the text of every value of the array b, which must
 // be valid JSON.
 func eachElement(b []byte, f func(value []byte)) {
-	i := skipSpace(b, 0)
+	i := wire.Space(b, 0)
 	for i++; ; i++ {
-		if i = skipSpace(b, i); i >= len(b) || b[i] == ']' {
+		if i = wire.Space(b, i); i >= len(b) || b[i] == ']' {
 			return
 		}
 		v := i
@@ -113,7 +88,7 @@ func eachElement(b []byte, f func(value []byte)) {
 			return
 		}
 		f(b[v:i])
-		if i = skipSpace(b, i); i >= len(b) || b[i] != ',' {
+		if i = wire.Space(b, i); i >= len(b) || b[i] != ',' {
 			return
 		}
 	}

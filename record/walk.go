@@ -3,6 +3,8 @@ package record
 import (
 	"bytes"
 	"unicode/utf8"
+
+	"acp-shim/internal/wire"
 )
 
 // place is what a value's place in a frame says about the strings in it.
@@ -88,7 +90,7 @@ due:
 				return i, false
 			}
 			w.open(c == '{', name, i, at)
-			i = skipSpace(b, i+1)
+			i = wire.Space(b, i+1)
 			if i >= len(b) || b[i] != c+2 { // its closing bracket
 				if i, name, at, ok = w.due(i); !ok {
 					return i, false
@@ -98,7 +100,7 @@ due:
 			i++
 			w.close()
 		case '"':
-			if i = stringEnd(b, i); i < 0 {
+			if i = wire.StringEnd(b, i); i < 0 {
 				w.text(name, start+1, len(b), at)
 				return len(b), false
 			}
@@ -118,11 +120,11 @@ due:
 				w.metas = append(w.metas, span{from: w.metaFrom})
 				w.metaFrom = 0
 			}
-			if i = skipSpace(b, i); i >= len(b) {
+			if i = wire.Space(b, i); i >= len(b) {
 				return i, false
 			}
 			if b[i] == ',' {
-				if i, name, at, ok = w.due(skipSpace(b, i+1)); !ok {
+				if i, name, at, ok = w.due(wire.Space(b, i+1)); !ok {
 					return i, false
 				}
 				continue due
@@ -203,17 +205,17 @@ func (w *walker) due(i int) (at int, name []byte, p place, ok bool) {
 	if i >= len(w.b) || w.b[i] != '"' {
 		return i, nil, 0, false
 	}
-	end := stringEnd(w.b, i)
+	end := wire.StringEnd(w.b, i)
 	if end < 0 {
 		return len(w.b), nil, 0, false
 	}
 	name = unquote(w.b[i:end])
 	w.shapesOnly(i+1, end-1)
-	i = skipSpace(w.b, end)
+	i = wire.Space(w.b, end)
 	if i >= len(w.b) || w.b[i] != ':' {
 		return i, nil, 0, false
 	}
-	i = skipSpace(w.b, i+1)
+	i = wire.Space(w.b, i+1)
 	if l.params && string(name) == "_meta" {
 		w.metaFrom = i
 	}

@@ -1,8 +1,7 @@
 package rewrite
 
 import (
-	"bytes"
-
+	"acp-shim/internal/wire"
 	"acp-shim/proxy"
 )
 
@@ -59,26 +58,26 @@ func valueAt(b []byte, at int, name string) int {
 		return -1
 	}
 	for i := at + 1; ; i++ {
-		i = blank(b, i)
+		i = wire.Space(b, i)
 		if i >= len(b) || b[i] != '"' {
 			return -1
 		}
 		key := i + 1
-		if i = stringEnd(b, i); i < 0 {
+		if i = wire.StringEnd(b, i); i < 0 {
 			return -1
 		}
 		here := string(b[key:i-1]) == name
-		if i = blank(b, i); i >= len(b) || b[i] != ':' {
+		if i = wire.Space(b, i); i >= len(b) || b[i] != ':' {
 			return -1
 		}
-		i = blank(b, i+1)
+		i = wire.Space(b, i+1)
 		if here {
 			return i
 		}
 		if i = valueEnd(b, i); i < 0 {
 			return -1
 		}
-		if i = blank(b, i); i >= len(b) || b[i] != ',' {
+		if i = wire.Space(b, i); i >= len(b) || b[i] != ',' {
 			return -1
 		}
 	}
@@ -90,38 +89,11 @@ func stringAt(b []byte, at int) []byte {
 	if at < 0 || at >= len(b) || b[at] != '"' {
 		return nil
 	}
-	end := stringEnd(b, at)
+	end := wire.StringEnd(b, at)
 	if end < 0 {
 		return nil
 	}
 	return b[at+1 : end-1]
-}
-
-func blank(b []byte, i int) int {
-	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\r' || b[i] == '\n') {
-		i++
-	}
-	return i
-}
-
-// stringEnd is the offset after the string that opens at b[i], or -1.
-func stringEnd(b []byte, i int) int {
-	start := i + 1
-	for i = start; i < len(b); i++ {
-		n := bytes.IndexByte(b[i:], '"')
-		if n < 0 {
-			return -1
-		}
-		i += n
-		slashes := 0
-		for j := i - 1; j >= start && b[j] == '\\'; j-- {
-			slashes++
-		}
-		if slashes%2 == 0 {
-			return i + 1
-		}
-	}
-	return -1
 }
 
 // valueEnd is the offset after the value that begins at b[i], or -1. It does not
@@ -131,7 +103,7 @@ func valueEnd(b []byte, i int) int {
 	for i < len(b) {
 		switch b[i] {
 		case '"':
-			if i = stringEnd(b, i); i < 0 || depth == 0 {
+			if i = wire.StringEnd(b, i); i < 0 || depth == 0 {
 				return i
 			}
 			continue

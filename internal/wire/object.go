@@ -25,7 +25,7 @@ func (m *Message) Members(s Span) []Member {
 		for m.Raw[k] != '"' {
 			k++
 		}
-		list = append(list, Member{Name: string(key), Key: Span{k, stringEnd(m.Raw, k)}, Value: v})
+		list = append(list, Member{Name: string(key), Key: Span{k, StringEnd(m.Raw, k)}, Value: v})
 		prev = v.End
 	})
 	if !ok {
@@ -40,16 +40,16 @@ func (m *Message) Elements(s Span) []Span {
 		return nil
 	}
 	var list []Span
-	i := space(m.Raw, s.Off+1)
+	i := Space(m.Raw, s.Off+1)
 	for i < s.End && m.Raw[i] != ']' {
 		end := valueEnd(m.Raw, i)
 		if end <= i {
 			return nil
 		}
 		list = append(list, Span{i, end})
-		i = space(m.Raw, end)
+		i = Space(m.Raw, end)
 		if i < s.End && m.Raw[i] == ',' {
-			i = space(m.Raw, i+1)
+			i = Space(m.Raw, i+1)
 		}
 	}
 	return list

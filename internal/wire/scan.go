@@ -11,7 +11,7 @@ import (
 // brackets and quotes only.
 func (m *Message) Parse(raw []byte) {
 	*m = Message{Raw: raw}
-	i := space(raw, 0)
+	i := Space(raw, 0)
 	if i == len(raw) {
 		return
 	}
@@ -27,7 +27,7 @@ func (m *Message) Parse(raw []byte) {
 	m.Kind = Opaque
 	var seen uint8
 	end, ok := m.top(i, &seen)
-	if !ok || space(raw, end) != len(raw) {
+	if !ok || Space(raw, end) != len(raw) {
 		return
 	}
 	switch {
@@ -76,7 +76,7 @@ func (m *Message) take(key []byte, v Span, seen *uint8) {
 // object are walked once, not passed over first and then walked.
 func (m *Message) top(at int, seen *uint8) (int, bool) {
 	raw := m.Raw
-	i := space(raw, at+1)
+	i := Space(raw, at+1)
 	if i < len(raw) && raw[i] == '}' {
 		return i + 1, true
 	}
@@ -123,7 +123,7 @@ func (m *Message) params(at int, seen *uint8) (int, bool) {
 // object's end. It reports false where the object is not closed or a member is
 // malformed; f has then been called for those before.
 func members(raw []byte, at int, f func(key []byte, v Span)) (int, bool) {
-	i := space(raw, at+1)
+	i := Space(raw, at+1)
 	if i < len(raw) && raw[i] == '}' {
 		return i + 1, true
 	}
@@ -149,7 +149,7 @@ func memberKey(raw []byte, i int) (key []byte, value int, ok bool) {
 	if i >= len(raw) || raw[i] != '"' {
 		return nil, i, false
 	}
-	end := stringEnd(raw, i)
+	end := StringEnd(raw, i)
 	if end < 0 {
 		return nil, len(raw), false
 	}
@@ -157,18 +157,18 @@ func memberKey(raw []byte, i int) (key []byte, value int, ok bool) {
 	if bytes.IndexByte(key, '\\') >= 0 {
 		key = unquote(raw[i:end])
 	}
-	i = space(raw, end)
+	i = Space(raw, end)
 	if i >= len(raw) || raw[i] != ':' {
 		return nil, i, false
 	}
-	i = space(raw, i+1)
+	i = Space(raw, i+1)
 	return key, i, i < len(raw)
 }
 
 // memberNext passes what follows a value: a comma, behind which more follows, or
 // the object's end. ok is false where it is neither.
 func memberNext(raw []byte, i int) (at int, more, ok bool) {
-	i = space(raw, i)
+	i = Space(raw, i)
 	if i >= len(raw) {
 		return i, false, false
 	}
@@ -176,22 +176,24 @@ func memberNext(raw []byte, i int) (at int, more, ok bool) {
 	case '}':
 		return i + 1, false, true
 	case ',':
-		return space(raw, i+1), true, true
+		return Space(raw, i+1), true, true
 	}
 	return i, false, false
 }
 
-func space(b []byte, i int) int {
+// Space returns the offset of the first byte from b[i] on that is no white
+// space.
+func Space(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\r' || b[i] == '\n') {
 		i++
 	}
 	return i
 }
 
-// stringEnd returns the offset after the closing quote of the string that
+// StringEnd returns the offset after the closing quote of the string that
 // opens at b[i], or -1. Most strings are short: the first bytes are looked at
 // one by one before a search is worth its call.
-func stringEnd(b []byte, i int) int {
+func StringEnd(b []byte, i int) int {
 	start := i + 1
 	i = start
 	for limit := min(len(b), i+16); i < limit; i++ {
@@ -227,13 +229,13 @@ func valueEnd(b []byte, i int) int {
 	}
 	switch b[i] {
 	case '"':
-		return stringEnd(b, i)
+		return StringEnd(b, i)
 	case '{', '[':
 		depth := 0
 		for i < len(b) {
 			switch b[i] {
 			case '"':
-				if i = stringEnd(b, i); i < 0 {
+				if i = StringEnd(b, i); i < 0 {
 					return -1
 				}
 				continue

@@ -6,7 +6,7 @@ package wire
 // eat the stack.
 func Valid(b []byte) bool {
 	var stack []byte // the open brackets
-	i := space(b, 0)
+	i := Space(b, 0)
 	for {
 		// A value starts at b[i].
 		if i >= len(b) {
@@ -14,7 +14,7 @@ func Valid(b []byte) bool {
 		}
 		switch c := b[i]; c {
 		case '{':
-			i = space(b, i+1)
+			i = Space(b, i+1)
 			if i < len(b) && b[i] == '}' {
 				i++
 				break
@@ -25,7 +25,7 @@ func Valid(b []byte) bool {
 			}
 			continue
 		case '[':
-			i = space(b, i+1)
+			i = Space(b, i+1)
 			if i < len(b) && b[i] == ']' {
 				i++
 				break
@@ -39,7 +39,7 @@ func Valid(b []byte) bool {
 		}
 		// A value has ended: close what it closes, or go to the next one.
 		for {
-			i = space(b, i)
+			i = Space(b, i)
 			if len(stack) == 0 {
 				return i == len(b)
 			}
@@ -48,7 +48,7 @@ func Valid(b []byte) bool {
 			}
 			object := stack[len(stack)-1] == '{'
 			if b[i] == ',' {
-				i = space(b, i+1)
+				i = Space(b, i+1)
 				if object {
 					if i = memberStart(b, i); i < 0 {
 						return false
@@ -73,11 +73,11 @@ func memberStart(b []byte, i int) int {
 	if i = scalarEnd(b, i); i < 0 {
 		return -1
 	}
-	i = space(b, i)
+	i = Space(b, i)
 	if i >= len(b) || b[i] != ':' {
 		return -1
 	}
-	return space(b, i+1)
+	return Space(b, i+1)
 }
 
 // scalarEnd returns the offset after the string, number or literal at b[i], or
