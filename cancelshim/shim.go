@@ -59,6 +59,10 @@ type turn struct {
 	killed  bool
 }
 
+// ended tells that the prompt was answered past the Shim, as one is whose answer
+// is longer than a frame may be.
+func (t *turn) ended() bool { return !t.killed && t.session.Running() != t.prompt }
+
 // New makes the interceptor.
 func New(opt Options) *Shim {
 	if opt.Mode == "" {
@@ -110,6 +114,9 @@ func (c *Shim) cancel(s *proxy.Step, m *proxy.Message, ask *proxy.Request) {
 	}
 	for _, r := range sess.HeldPrompts() {
 		s.Answer(r, proxy.ResultBody(cancelled), "cancelled while held")
+	}
+	if t := c.turns[sess.ID()]; t != nil && t.ended() {
+		c.over(s, t)
 	}
 	if t := c.turns[sess.ID()]; t != nil {
 		if ask != nil {
@@ -276,6 +283,10 @@ func (c *Shim) Timer(s *proxy.Step, key string) {
 			s.Answer(ask, proxy.ResultBody("{}"), "not settled in time")
 		}
 		t.asks = nil
+		return
+	}
+	if t.ended() {
+		c.over(s, t)
 		return
 	}
 	if t.killed || t.session.Agent() == nil || t.session.Agent().Condemned() {

@@ -1,5 +1,7 @@
 package proxy
 
+import "bytes"
+
 // agentState is how far a process is. The order counts: from condemned on, what
 // it says touches nothing.
 type agentState uint8
@@ -35,7 +37,8 @@ type Agent struct {
 	cause    string // why it was condemned, in words for an error
 	exit     string // how it ended, in words
 	stderr   string // its last lines
-	retire   bool   // to be ended when it holds nothing any more
+	retire   bool   // not wanted any more, and being started
+	stale    string // why it is to be ended once it runs nothing
 }
 
 // Gen is the process's generation, which counts from 1.
@@ -85,6 +88,16 @@ func (a *Agent) detach(s *Session) {
 			return
 		}
 	}
+}
+
+// waitsFor tells that it has a request of this id of its own open.
+func (a *Agent) waitsFor(id []byte) bool {
+	for _, x := range a.asked {
+		if bytes.Equal(x.id, id) {
+			return true
+		}
+	}
+	return false
 }
 
 func (a *Agent) forget(x *Asked) {

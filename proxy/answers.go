@@ -63,14 +63,19 @@ func (c *Core) afterAnswer(a *Agent, r *Request, m *Message) {
 			s.native = true
 		}
 		if good {
-			s.turns++
+			s.blank = false
 		}
 		c.settleTurn(s)
 	case mLoad, mResume:
 		c.opened(s, a, r, good)
 	case mClose, mDelete:
+		if s.closing == r {
+			s.closing = nil
+		}
 		if good {
 			c.closed(s)
+		} else {
+			c.wake(s)
 		}
 	case mSetMode, mSetConfig, mSetModel:
 		if good {
@@ -125,7 +130,8 @@ func (c *Core) record(s *Session) Record {
 
 // sessionMade takes the answer to session/new or session/fork.
 func (c *Core) sessionMade(a *Agent, r *Request, m *Message) {
-	if r.Method == mNew && a.reserved > 0 {
+	if r.room != nil {
+		r.room = nil
 		a.reserved--
 	}
 	id, ok := m.At(m.Result, "sessionId")
@@ -140,7 +146,7 @@ func (c *Core) sessionMade(a *Agent, r *Request, m *Message) {
 	if s.agent != nil {
 		s.agent.detach(s)
 	}
-	s.agent, s.state, s.open = a, Idle, bytes.Clone(r.orig)
+	s.agent, s.state, s.open, s.blank = a, Idle, bytes.Clone(r.orig), r.Method == mNew
 	a.attach(s)
 	s.claimed = true
 	if c.policy.Exclusive {
@@ -171,6 +177,7 @@ func (c *Core) opened(s *Session, a *Agent, r *Request, good bool) {
 	switch {
 	case good:
 		s.open = bytes.Clone(r.orig)
+		s.blank = s.blank && s.restore.live
 		c.live(s)
 	case s.restore.live:
 		// It was live in this process before, and still is.
@@ -181,11 +188,7 @@ func (c *Core) opened(s *Session, a *Agent, r *Request, good bool) {
 		s.state = Cold
 		if s.open == nil {
 			// Nobody has it: what waits gets the agent's own answer.
-			s.state = Gone
-			c.pump(s)
-			if len(s.queue) == 0 {
-				c.forgetSession(s)
-			}
+			c.nobodys(s)
 		} else {
 			c.wake(s)
 		}
@@ -195,9 +198,7 @@ func (c *Core) opened(s *Session, a *Agent, r *Request, good bool) {
 // closed takes a session off its process.
 func (c *Core) closed(s *Session) {
 	c.detach(s)
-	s.state = Gone
-	c.pump(s)
-	c.forgetSession(s)
+	c.nobodys(s)
 }
 
 func (c *Core) detach(s *Session) {

@@ -36,7 +36,7 @@ func (c *Core) agentBatch(a *Agent, m *Message) {
 		if x.Kind != wire.Response {
 			continue
 		}
-		if r, ok := c.requests.get(x.Text(x.ID)); ok && r.agent == a {
+		if r, ok := c.requests.find(x.Text(x.ID), sentTo(a)); ok {
 			c.closeRequest(r)
 		}
 	}

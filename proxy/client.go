@@ -274,8 +274,15 @@ func (c *Core) clientAnswers(m *Message) {
 	id := m.Text(m.ID)
 	asked, ok := c.asked.get(id)
 	if !ok {
+		a := c.primary()
+		if a != nil && c.policy.Exclusive && a.waitsFor(id) {
+			// It asked under this id, and the client knows that by another: a
+			// second answer to some other process would approve the wrong thing.
+			c.tap(Client, Nobody, m.Raw, m, "answers nothing", false)
+			return
+		}
 		// Nobody asked: the first process may make of it what it likes.
-		c.send(c.primary(), m, nil, false)
+		c.send(a, m, nil, false)
 		return
 	}
 	c.asked.drop(id, func(x *Asked) bool { return x == asked })

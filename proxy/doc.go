@@ -49,8 +49,9 @@
 //
 // # Goroutines
 //
-//	readClient  one; started by Run; blocks in a read of the client's; ends with
-//	            its input. It is never made to wait.
+//	readClient  one; started by Run; blocks in a read of the client's, which is
+//	            never made to wait; from the end of that on it sees whether the
+//	            client still reads; ends with the loop
 //	outbox.run  one a peer; waits for bytes that could not be written at once;
 //	            ends when the way is closed
 //	attend      one a process; starts it, waits for its end, reports both

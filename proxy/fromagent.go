@@ -154,8 +154,8 @@ func (c *Core) agentAnswers(a *Agent, m *Message) {
 		}
 		return
 	}
-	r, ok := c.requests.get(id)
-	if !ok || r.agent != a || r.answered {
+	r, ok := c.requests.find(id, sentTo(a))
+	if !ok {
 		if c.policy.Exclusive && m.ID.Found() && string(id) != "null" {
 			c.tap(AgentPeer(a.gen), Nobody, m.Raw, m, "answers nothing", false)
 			return
@@ -175,6 +175,10 @@ func (c *Core) agentAnswers(a *Agent, m *Message) {
 		c.closeRequest(r)
 	}
 	c.afterAnswer(a, r, m)
+	if a.open == 0 {
+		c.renewIfIdle(a)
+		c.settled()
+	}
 }
 
 // closeRequest takes an answered request off the books.
@@ -204,7 +208,37 @@ func (c *Core) answer(r *Request, body, why string) {
 				c.settleTurn(s)
 			}
 		}
+		if s.closing == r {
+			s.closing = nil
+			c.wake(s)
+		}
 	}
+	switch a := r.agent; {
+	case a == nil:
+		c.notOpened(r)
+	case a.state < condemned && a.open == 0:
+		c.settled()
+	}
+}
+
+// notOpened ends the opening of a session whose request is answered before an
+// agent has it, as if the agent had refused it: what waits for it would wait for
+// good.
+func (c *Core) notOpened(r *Request) {
+	if a := r.room; a != nil {
+		r.room = nil
+		a.reserved--
+		c.freed(a)
+	}
+	s := r.session
+	if s == nil || s.restore.opener != r {
+		return
+	}
+	if h := s.restore.first; h != nil {
+		s.restore.first = nil
+		c.unhold(h)
+	}
+	c.opened(s, s.agent, r, false)
 }
 
 // settle answers a request of an agent's in the client's place.
@@ -262,8 +296,13 @@ func (c *Core) agentTooLong(gen int, head []byte, limit int) {
 	var m Message
 	m.Parse(head)
 	if a := c.agentOf(gen); a != nil && m.ID.Found() && m.Method == "" {
-		if r, ok := c.requests.get(m.Text(m.ID)); ok && r.agent == a {
+		if r, ok := c.requests.find(m.Text(m.ID), sentTo(a)); ok {
 			c.answer(r, ErrorBody(CodeInternal, "acp-shim: the agent's answer was longer than "+strconv.Itoa(limit>>20)+" MiB; raise --max-frame", nil), "too long")
+			if r.room != nil || r.session != nil && r.session.restore.opener == r {
+				// It may hold the session now, and nobody knows.
+				c.condemn(a, "its answer was too long", soft)
+			}
+			c.settled()
 		}
 	}
 }

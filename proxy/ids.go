@@ -66,6 +66,23 @@ func (t *idTable[T]) get(id []byte) (T, bool) {
 	return e.first, ok
 }
 
+// find is the oldest entry with this id for which is reports true.
+func (t *idTable[T]) find(id []byte, is func(T) bool) (v T, ok bool) {
+	e, ok := t.entry(id)
+	if !ok {
+		return v, false
+	}
+	if is(e.first) {
+		return e.first, true
+	}
+	for _, x := range e.more {
+		if is(x) {
+			return x, true
+		}
+	}
+	return v, false
+}
+
 func (t *idTable[T]) put(id []byte, v T) {
 	t.n++
 	e, ok := t.entry(id)

@@ -121,22 +121,7 @@ func (s *Step) Hold(why string) {
 // the text of a "result" or "error" member. What the agent may still say to it
 // is swallowed. A request that is answered already stays as it is.
 func (s *Step) Answer(r *Request, body, why string) {
-	s.verbs = append(s.verbs, func() {
-		s.core.answer(r, body, why)
-		s.notOpened(r)
-	})
-}
-
-// notOpened ends the opening of a session whose load or resume is answered on
-// its way to the agent, as if the agent had refused it: what waits for it would
-// wait for good.
-func (s *Step) notOpened(r *Request) {
-	if r == nil || r != s.request || r.agent != nil || s.session == nil {
-		return
-	}
-	if r.Method == mLoad || r.Method == mResume {
-		s.core.opened(s.session, s.agent, r, false)
-	}
+	s.verbs = append(s.verbs, func() { s.core.answer(r, body, why) })
 }
 
 // Settle answers a request of the agent in the client's place. The client's own

@@ -151,11 +151,13 @@ func (c *Core) openGate() {
 		if h.request != nil && h.request.answered {
 			continue
 		}
-		if h.m.Method == mCancel {
+		switch {
+		case h.m.Method == mCancel:
 			c.cancel(h.m, h.request)
-			continue
+		case h.m.Method == mCancelRequest && c.cancelRequest(h.m):
+		default:
+			c.route(h.m, h.request, true)
 		}
-		c.route(h.m, h.request, true)
 	}
 	c.tryEnd()
 }
@@ -167,18 +169,7 @@ func (c *Core) authChanged(a *Agent, r *Request) {
 	if r.Method == mAuthenticate {
 		c.auth = bytes.Clone(r.orig)
 	}
-	for _, x := range append([]*Agent(nil), c.agents...) {
-		if x == a || x.state >= condemned {
-			continue
-		}
-		busy := x.open > 0 || x.reserved > 0
-		for _, s := range x.sessions {
-			busy = busy || s.state != Idle
-		}
-		if !busy {
-			c.retire(x, "the login has changed")
-		}
-	}
+	c.renew("the login has changed", a)
 }
 
 // gone is the event that a process is dead and has said its last.
@@ -250,7 +241,7 @@ func (c *Core) lost(s *Session) {
 	}
 	c.fx.disarm(timerKey{kind: timerLoad, name: s.id})
 	s.state = Cold
-	if was == Restoring || was == Killing && s.restore.sent {
+	if was == Restoring || s.restore.lost || was == Killing && s.restore.sent {
 		tries := s.restore.tries + 1
 		answer := s.restore.answer
 		s.restore = restore{tries: tries}
@@ -299,9 +290,15 @@ func (c *Core) failQueued(a *Agent, text string) {
 			c.answer(h.request, ErrorBody(CodeInternal, text, c.exitData(a)), "the agent is gone")
 		}
 	}
-	if c.opening && c.agent0 == nil {
-		c.openGateFailed(text, a)
+	if !c.opening || c.agent0 != nil {
+		return
 	}
+	for _, r := range c.requests.all() {
+		if r.Method == mInitialize {
+			return // another process will answer it
+		}
+	}
+	c.openGateFailed(text, a)
 }
 
 // openGateFailed answers what waited for an initialize that will not come.

@@ -93,6 +93,7 @@ type proc struct {
 	Process
 	out    *outbox
 	exited atomic.Bool
+	over   atomic.Bool // what is still said is not its own
 	term   bool
 }
 
@@ -103,6 +104,8 @@ const (
 	blockedAbove = 64 << 20
 	blockedFor   = 30 * time.Second
 	quietAfter   = 100 * time.Millisecond
+	// lastWords is how long the output of an agent that has exited may go on.
+	lastWords = time.Second
 )
 
 // New makes a Loop. It does nothing before Run.
@@ -189,6 +192,7 @@ func (l *Loop) readClient() {
 		}
 		if err != nil {
 			l.step(l.core.clientEOF)
+			l.watchOut()
 			return
 		}
 		l.mu.Lock()
@@ -202,6 +206,22 @@ func (l *Loop) readClient() {
 		}
 		l.mu.Unlock()
 	}
+}
+
+// watchOut sees whether anybody still reads what the shim writes, once the
+// client's output has ended: one that was killed shall not be waited for.
+func (l *Loop) watchOut() {
+	if l.cfg.OutFD < 0 {
+		return
+	}
+	for !hungUp(l.cfg.OutFD) {
+		select {
+		case <-l.finish:
+			return
+		case <-time.After(quietAfter):
+		}
+	}
+	l.step(l.core.clientGone)
 }
 
 // readAgent is an agent's reader.
@@ -250,6 +270,9 @@ func (l *Loop) awaitClient(gen int, p *proc) {
 type quietReader struct{ p *proc }
 
 func (q quietReader) Read(b []byte) (int, error) {
+	if q.p.over.Load() {
+		return 0, io.EOF
+	}
 	if q.p.exited.Load() {
 		q.p.Stdout().SetReadDeadline(time.Now().Add(quietAfter))
 	}
@@ -301,6 +324,16 @@ func (l *Loop) attend(gen int) {
 		l.mu.Lock()
 		l.drained.Broadcast()
 		l.mu.Unlock()
+		// A tool that has its output may talk on and on.
+		for _, end := range []func(){process.Kill, func() { p.over.Store(true) }} {
+			t := time.NewTimer(lastWords)
+			select {
+			case <-read:
+			case <-t.C:
+				end()
+			}
+			t.Stop()
+		}
 		<-read
 	}
 	process.Kill() // what it left behind

@@ -106,10 +106,8 @@ func (c *Core) newSession(m *Message, r *Request, again bool) {
 		return
 	}
 	a.reserved++
+	r.room = a
 	c.send(a, m, r, again)
-	if r.answered && a.reserved > 0 {
-		a.reserved--
-	}
 }
 
 // starve keeps a frame until a process is free, or refuses it while processes
@@ -120,12 +118,15 @@ func (c *Core) starve(s *Session, m *Message, r *Request, again bool) {
 			c.refuse(m, r, c.crashText())
 		} else if s != nil {
 			s.failure = c.crashText()
-			s.state = Failed
+			s.state, s.starved = Failed, false
 			c.failQueue(s)
 		}
 		return
 	}
 	c.fx.log(slog.LevelWarn, "all agent processes run turns; a request waits for one of them", "max-agents", c.opt.MaxAgents)
+	if s != nil {
+		s.starved = true
+	}
 	if m == nil {
 		return // it waits in its session
 	}
@@ -137,6 +138,11 @@ func (c *Core) starve(s *Session, m *Message, r *Request, again bool) {
 		}
 	} else {
 		h = c.hold(m, r)
+	}
+	if s != nil {
+		s.state = Cold
+		s.queue = append([]*held{h}, s.queue...)
+		return
 	}
 	c.waiting = append(c.waiting, h)
 }
@@ -152,9 +158,18 @@ func (c *Core) turnOver() {
 		return
 	}
 	for _, s := range c.sessions {
-		if s.state == Cold && len(s.queue) > 0 {
+		if s.starved {
+			s.starved = false
 			c.wake(s)
 		}
+	}
+}
+
+// settled is called when a session may have become one whose process can be
+// ended to make room: what waits for that tries again.
+func (c *Core) settled() {
+	if c.policy.Exclusive && c.living() >= c.opt.MaxAgents {
+		c.turnOver()
 	}
 }
 
@@ -212,6 +227,7 @@ func (c *Core) condemn(a *Agent, why string, pace time.Duration) {
 	c.fx.arm(timerKey{kind: timerKill, gen: a.gen}, pace*killAfter)
 	c.fx.arm(timerKey{kind: timerStuck, gen: a.gen}, pace*stuckAfter)
 	for _, s := range a.sessions {
+		s.restore.lost = s.state == Restoring
 		s.state = Killing
 	}
 }

@@ -9,6 +9,7 @@ type Request struct {
 	id       []byte
 	session  *Session
 	agent    *Agent // where it was sent; nil while it is held
+	room     *Agent // where the session is to be made that it asks for
 	own      func(m *Message, failure string)
 	held     *held
 	answered bool
@@ -18,6 +19,11 @@ type Request struct {
 	sent     []byte // what went to the agent, where Keep asked for it
 	keep     bool
 	marks    map[string]any
+}
+
+// sentTo tells requests that process a has not answered.
+func sentTo(a *Agent) func(*Request) bool {
+	return func(r *Request) bool { return r.agent == a && !r.answered }
 }
 
 // ID is the raw text of its id.

@@ -15,6 +15,7 @@ type restore struct {
 	sent    bool   // the load, ours or the client's, has gone out
 	loading bool   // ours has no answer yet: what comes is history
 	method  string // what was tried last
+	lost    bool   // its process was ended on the way
 	tries   int    // processes that were lost on the way
 	live    bool   // the client loads a session that its process holds already
 	setting int    // answers to settings that are still to come
@@ -22,7 +23,8 @@ type restore struct {
 	options string    // configOptions of the last setting's answer
 	shown   []Setting // the settings as the agent got them
 
-	first  *held    // the client's frame that waits for the claim
+	opener *Request // the client's load or resume that opens it
+	first  *held    // the frame of that, while it waits for the claim
 	answer *Message // the answer to the client's load, until all is set again
 	asked  *Request
 }
@@ -44,9 +46,10 @@ func (c *Core) openSession(s *Session, m *Message, r *Request, again bool) {
 		c.starve(s, m, r, again)
 		return
 	}
+	s.starved = false
 	s.state, s.agent = Opening, a
 	tries := s.restore.tries
-	s.restore = restore{sent: true, tries: tries}
+	s.restore = restore{sent: true, tries: tries, opener: r}
 	a.attach(s)
 	if s.claimed {
 		c.send(a, m, r, again)
@@ -55,6 +58,7 @@ func (c *Core) openSession(s *Session, m *Message, r *Request, again bool) {
 	h := &held{m: m, request: r, seen: true}
 	if again {
 		c.heldSize += len(m.Raw)
+		r.held = h
 	} else {
 		h = c.hold(m, r)
 	}
@@ -96,6 +100,11 @@ func (c *Core) claimed(id string, rec *Record, failure string) {
 	}
 	s.restore.first = nil
 	c.unhold(h)
+	if failure == "" && s.state != Opening {
+		// Its process is being ended: it is tried again with the next one.
+		c.requeue(s, h)
+		return
+	}
 	if failure != "" {
 		c.detach(s)
 		s.state = Failed
@@ -105,17 +114,21 @@ func (c *Core) claimed(id string, rec *Record, failure string) {
 		c.forgetSession(s)
 		return
 	}
-	if s.state == Opening && s.agent != nil && (h.request == nil || !h.request.answered) {
-		c.send(s.agent, h.m, h.request, true)
-	}
+	c.send(s.agent, h.m, h.request, true)
+}
+
+// requeue puts a frame in front of what waits in a session.
+func (c *Core) requeue(s *Session, h *held) {
+	c.heldSize += len(h.m.Raw)
+	h.request.held = h
+	s.queue = append([]*held{h}, s.queue...)
 }
 
 // beginRestore gives a session that no process holds to one.
 func (c *Core) beginRestore(s *Session) {
 	if s.open == nil {
 		// It was never open: let the agent say so.
-		s.state = Gone
-		c.pump(s)
+		c.nobodys(s)
 		return
 	}
 	a := c.pick()
@@ -130,6 +143,15 @@ func (c *Core) beginRestore(s *Session) {
 	c.event(&Event{Kind: "restore", Agent: a.gen, Session: s.id, Text: "begins"})
 	if a.takes() && a.state == ready {
 		c.sendLoad(s, c.loadMethod(a))
+	}
+}
+
+// nobodys lets the agent say of a session that it does not know it.
+func (c *Core) nobodys(s *Session) {
+	s.state = Gone
+	c.pump(s)
+	if s.state == Gone && len(s.queue) == 0 {
+		c.forgetSession(s)
 	}
 }
 
@@ -190,8 +212,9 @@ func (c *Core) restored(s *Session, m *Message, failure string) {
 	switch {
 	case s.restore.method == mLoad && canResume(s.agent.info):
 		c.sendLoad(s, mResume)
-	case s.restore.method != mNew && s.turns == 0 && s.real == s.id:
-		// Nothing is lost: no turn of it has ended (agy.md, inferred).
+	case s.restore.method != mNew && s.blank:
+		// Nothing is lost: no turn of it has ended (agy.md, inferred). That is
+		// known only of what was made in this run.
 		c.sendLoad(s, mNew)
 	default:
 		c.failSession(s, fmt.Sprintf("acp-shim: session %s could not be opened again after its agent process was replaced: %s; the next request tries once more, or start a new session", s.id, reason))
@@ -204,6 +227,7 @@ func (c *Core) aliased(s *Session, m *Message) {
 	if !ok {
 		return
 	}
+	delete(c.alias, s.real) // it was made anew before
 	s.real = m.String(id)
 	c.alias[s.real] = s
 	c.fx.log(slog.LevelInfo, "a session with no finished turn was made anew", "session", s.id, "agent's id", s.real)
@@ -298,6 +322,7 @@ func (c *Core) live(s *Session) {
 	s.restore = restore{}
 	s.state = Idle
 	if re.answer != nil {
+		s.blank = false
 		showSettings(re.answer, re.options, re.shown)
 		c.beforeAnswer(s.agent, re.asked, re.answer)
 		if c.pass(s.agent, re.answer, re.asked, nil) {
@@ -310,6 +335,7 @@ func (c *Core) live(s *Session) {
 	c.keepStandby()
 	c.pump(s)
 	c.settleIfIdle(s)
+	c.settled()
 }
 
 // loadTimeout is the event that a load has no answer.

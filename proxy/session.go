@@ -47,14 +47,16 @@ type Session struct {
 	claimed    bool
 	claiming   bool
 	running    *Request // the prompt of the turn that runs
+	closing    *Request // a close or delete that has no answer yet
 	queue      []*held
 	order      uint64
 	lastUse    uint64 // the client's requests that had come when it was last used
-	turns      int
+	blank      bool   // was made in this run, and no turn of it has ended
 	open       []byte // the client's frame that opened it, as it came
 	config     []Setting
 	tools      []string // calls that have begun and have no final state
 	restore    restore
+	starved    bool   // its frames wait for a process to be free
 	failure    string // why it is Failed
 }
 
@@ -123,6 +125,9 @@ func (c *Core) byAgentID(id []byte) *Session {
 }
 
 func (c *Core) forgetSession(s *Session) {
+	if c.sessions[s.id] != s {
+		return // the client has opened it anew since
+	}
 	delete(c.sessions, s.id)
 	delete(c.alias, s.real)
 	c.fx.disarm(timerKey{kind: timerIdle, name: s.id})
@@ -162,6 +167,9 @@ var toolWord = []byte(`"tool_call`)
 
 // admits tells that a frame may be sent for the session now.
 func (s *Session) admits(m *Message) bool {
+	if s.closing != nil {
+		return false // whether there is a session then, is not known
+	}
 	switch s.state {
 	case Idle, Gone, Stuck:
 		return true
@@ -173,7 +181,9 @@ func (s *Session) admits(m *Message) bool {
 		return true
 	case Cold, Failed:
 		switch m.Method {
-		case mLoad, mResume, mClose, mDelete:
+		case mLoad, mResume:
+			return !s.starved
+		case mClose, mDelete:
 			return true
 		}
 	}
@@ -219,7 +229,7 @@ func (c *Core) sessionFrame(s *Session, m *Message, r *Request, again bool) {
 
 // wake begins what a session needs for the frames that wait in it.
 func (c *Core) wake(s *Session) {
-	if len(s.queue) == 0 || c.ending {
+	if len(s.queue) == 0 || s.starved || s.closing != nil || c.ending {
 		return
 	}
 	switch s.state {
@@ -275,8 +285,16 @@ func (c *Core) deliver(s *Session, m *Message, r *Request, again bool) {
 		c.send(a, m, r, again)
 		return
 	}
+	if r != nil && (m.Method == mClose || m.Method == mDelete) && s.state != Stuck {
+		s.closing = r
+	}
 	switch s.state {
 	case Gone:
+		if r != nil && (m.Method == mLoad || m.Method == mResume) {
+			s.state = Cold
+			c.openSession(s, m, r, again)
+			return
+		}
 		c.send(c.primary(), m, r, again)
 		return
 	case Stuck:
@@ -295,7 +313,7 @@ func (c *Core) deliver(s *Session, m *Message, r *Request, again bool) {
 		s.state, s.running = Running, r
 		s.tools = nil
 	case (m.Method == mLoad || m.Method == mResume) && r != nil:
-		s.state, s.restore = Opening, restore{live: true}
+		s.state, s.restore = Opening, restore{live: true, opener: r}
 	}
 	s.lastUse = c.seq
 	c.send(s.agent, m, r, again)

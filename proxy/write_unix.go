@@ -2,7 +2,11 @@
 
 package proxy
 
-import "syscall"
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
 
 // writeNow writes what a descriptor takes without waiting. A full pipe is no
 // error.
@@ -23,6 +27,13 @@ func writeNow(fd int, b []byte) (int, error) {
 		}
 	}
 	return done, nil
+}
+
+// hungUp tells that nobody has the other end of a pipe or a socket any more.
+func hungUp(fd int) bool {
+	fds := []unix.PollFd{{Fd: int32(fd)}}
+	n, err := unix.Poll(fds, 0)
+	return err == nil && n > 0 && fds[0].Revents&(unix.POLLERR|unix.POLLHUP|unix.POLLNVAL) != 0
 }
 
 const canWriteNow = true

@@ -25,6 +25,7 @@ type chain struct {
 	rewriter *rewrite.Rewriter
 	injector *rewrite.Injector
 	rules    *rewrite.Watcher
+	login    loginWatch
 }
 
 // build makes the chain. The order, seen from the client:
@@ -64,7 +65,13 @@ func (c *chain) build(s *shim) error {
 		c.rewriter,
 	}
 	if s.set.Profile != "none" {
-		c.policy = func(result []byte) proxy.Policy { return c.rewriter.Policy(s.set.Profile, result) }
+		c.policy = func(result []byte) proxy.Policy {
+			p := c.rewriter.Policy(s.set.Profile, result)
+			if p.Exclusive {
+				go c.login.start(s)
+			}
+			return p
+		}
 		path := ""
 		if f, err := s.found(); err == nil {
 			path = f.Path
@@ -100,6 +107,7 @@ func (c *chain) watch(s *shim) {
 }
 
 func (c *chain) close() {
+	c.login.stop()
 	if c.rules != nil {
 		c.rules.Close()
 	}

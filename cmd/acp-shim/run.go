@@ -188,6 +188,11 @@ func (s *shim) watchGuard() {
 // store keeps the sessions of this agent and its home. Without a directory they
 // are neither locked nor remembered.
 func (s *shim) store() proxy.Store {
+	if agent.Depth(os.Getenv) > 0 {
+		// The shim around this one owns its sessions, and would be in the way.
+		store, _ := (*state.Dir)(nil).Sessions("", "", false)
+		return store
+	}
 	home := os.Getenv("GEMINI_HOME")
 	if home == "" {
 		home = os.Getenv("HOME")
