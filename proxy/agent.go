@@ -38,6 +38,8 @@ type Agent struct {
 	exit     string // how it ended, in words
 	stderr   string // its last lines
 	retire   bool   // not wanted any more, and being started
+	soft     bool   // it is given time to end
+	unsent   int    // bytes that were queued for it and never sent
 	stale    string // why it is to be ended once it runs nothing
 }
 

@@ -84,24 +84,26 @@ func (c *Core) afterAnswer(a *Agent, r *Request, m *Message) {
 	}
 }
 
+// settingOf tells settings apart, by the frame as the agent gets it.
+func settingOf(m *Message) string {
+	switch m.Method {
+	case mSetMode:
+		return "mode"
+	case mSetModel:
+		return "model"
+	case mSetConfig:
+		if id, ok := m.At(m.Params, "configId"); ok {
+			return m.String(id)
+		}
+	}
+	return ""
+}
+
 // remember keeps what the client has set, so that another process can be told.
 func (c *Core) remember(s *Session, r *Request) {
 	var m Message
 	m.Parse(r.orig)
-	key := ""
-	switch r.Method {
-	case mSetMode:
-		key = "mode"
-	case mSetModel:
-		key = "model"
-	case mSetConfig:
-		// The names that clients give the option's id; see rewrite.
-		for _, name := range []string{"configId", "configOptionId", "optionId"} {
-			if id, ok := m.At(m.Params, name); ok {
-				key = m.String(id)
-			}
-		}
-	}
+	key := r.setting
 	if key == "" {
 		return
 	}

@@ -1,9 +1,10 @@
 package proxy_test
 
 import (
-	"acp-shim/proxy"
 	"fmt"
 	"sort"
+
+	"acp-shim/proxy"
 )
 
 // The agents of the random schedules.

@@ -2,8 +2,9 @@ package proxy_test
 
 import (
 	"fmt"
-	"github.com/tidwall/gjson"
 	"sort"
+
+	"github.com/tidwall/gjson"
 )
 
 // The client of the random schedules.

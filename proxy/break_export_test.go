@@ -98,6 +98,7 @@ func (e worldEffects) toAgent(gen int, line []byte) { e.w.ToAgent(gen, string(li
 func (e worldEffects) spawn(gen int)                { e.w.Spawn(gen) }
 func (e worldEffects) closeInput(gen int)           { e.w.CloseInput(gen) }
 func (e worldEffects) discard(gen int) int          { e.w.Discard(gen); return 0 }
+func (e worldEffects) unsent(int) int               { return 0 }
 func (e worldEffects) terminate(gen int)            { e.w.Terminate(gen) }
 func (e worldEffects) kill(gen int)                 { e.w.Kill(gen) }
 func (e worldEffects) arm(k timerKey, d time.Duration) {

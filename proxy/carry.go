@@ -48,6 +48,13 @@ func (l *Loop) discard(gen int) int {
 	return p.out.discard()
 }
 
+func (l *Loop) unsent(gen int) int {
+	if p := l.procs[gen]; p != nil && !p.out.closed {
+		return p.out.waiting()
+	}
+	return 0
+}
+
 func (l *Loop) terminate(gen int) {
 	l.condemns.Store(gen, true)
 	if p := l.procs[gen]; p != nil && !p.term {

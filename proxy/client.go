@@ -41,6 +41,13 @@ func (c *Core) clientTooLong(head []byte, limit int) {
 	m.Parse(head)
 	if m.ID.Found() && m.ID.End < len(head) {
 		id = m.Text(m.ID)
+		if x, ok := c.asked.get(id); ok && m.Method == "" {
+			// An answer: the agent must not wait for it.
+			c.asked.drop(id, func(y *Asked) bool { return y == x })
+			x.agent.forget(x)
+			c.settle(x, ErrorBody(CodeInternal, "acp-shim: the client's answer was too long to be passed on", nil), "too long")
+			return
+		}
 	}
 	msg := fmt.Sprintf("acp-shim: a frame of more than %d MiB was not sent on; split it, or raise --max-frame", limit>>20)
 	c.fx.log(slog.LevelError, "a frame from the client is too long", "limit", limit)
@@ -75,9 +82,23 @@ func (c *Core) clientSays(m *Message) {
 
 // hold keeps a frame for later.
 func (c *Core) hold(m *Message, r *Request) *held {
-	h := &held{m: m.Clone(), request: r, seen: true}
+	h := &held{m: m.Clone(), request: r}
 	c.heldSize += len(m.Raw)
 	c.tap(Client, Nobody, m.Raw, m, "held", false)
+	if r != nil {
+		r.held = h
+	}
+	return h
+}
+
+// wait keeps a frame: one that has just come by a copy, one that was held before
+// as it is.
+func (c *Core) wait(m *Message, r *Request, again bool) *held {
+	if !again {
+		return c.hold(m, r)
+	}
+	h := &held{m: m, request: r}
+	c.heldSize += len(m.Raw)
 	if r != nil {
 		r.held = h
 	}
@@ -125,19 +146,7 @@ func (c *Core) send(a *Agent, m *Message, r *Request, again bool) {
 		return
 	}
 	if !a.takes() {
-		h := r.heldOrNil()
-		if h == nil {
-			if again {
-				h = &held{m: m.Clone(), request: r, seen: true}
-				c.heldSize += len(h.m.Raw)
-				if r != nil {
-					r.held = h
-				}
-			} else {
-				h = c.hold(m, r)
-			}
-		}
-		a.queue = append(a.queue, h)
+		a.queue = append(a.queue, c.wait(m, r, again))
 		return
 	}
 	s := c.step()
@@ -172,19 +181,13 @@ func (c *Core) send(a *Agent, m *Message, r *Request, again bool) {
 		if s.session != nil {
 			r.order = s.session.order
 		}
+		r.setting = settingOf(m)
 		if r.keep {
 			r.sent = append([]byte(nil), m.Raw...)
 		}
 	}
 	c.tap(Client, AgentPeer(a.gen), m.Raw, m, "", again)
 	c.fx.toAgent(a.gen, m.Raw)
-}
-
-func (r *Request) heldOrNil() *held {
-	if r == nil {
-		return nil
-	}
-	return r.held
 }
 
 // release sends a frame that was held.

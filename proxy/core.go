@@ -42,10 +42,13 @@ const (
 	hopelessAfter = 5 * time.Second
 	startLimit    = 30 * time.Second
 	loadLimit     = 20 * time.Second
-	endLimit      = 2 * time.Second
-	endNow        = 300 * time.Millisecond
-	crashWindow   = 30 * time.Second
-	crashLimit    = 3
+	// openLimit is for what the client itself has asked for and waits for: its
+	// first initialize, and a load or resume of its own.
+	openLimit   = time.Minute
+	endLimit    = 2 * time.Second
+	endNow      = 300 * time.Millisecond
+	crashWindow = 30 * time.Second
+	crashLimit  = 3
 	// heldLimit bounds the bytes of the client's frames that wait.
 	heldLimit = 256 << 20
 )
@@ -85,7 +88,8 @@ type Core struct {
 	ending   bool // the processes have been told so
 	standby  bool // a process would have been of use
 	finished bool
-	code     int // the exit code
+	told     bool // to end at once
+	code     int  // the exit code
 	lastExit string
 
 	steps []*Step

@@ -18,6 +18,8 @@ type effects interface {
 	// discard ends an agent's input at once and tells how many bytes that were
 	// queued for it were never sent.
 	discard(gen int) int
+	// unsent is how many bytes are queued for an agent.
+	unsent(gen int) int
 	terminate(gen int)
 	kill(gen int)
 	arm(k timerKey, d time.Duration)

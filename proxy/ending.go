@@ -6,8 +6,6 @@ import (
 	"sort"
 
 	"github.com/tidwall/gjson"
-
-	"acp-shim/internal/wire"
 )
 
 // sortRequests puts requests in the order in which they came.
@@ -94,7 +92,7 @@ func (c *Core) closeSessions(a *Agent) {
 	}
 	for _, s := range a.sessions {
 		if s.state == Idle {
-			c.ask(a, nil, mClose, `{"sessionId":`+wire.Quote(s.real)+`}`, func(*Message, string) {})
+			c.ask(a, nil, mClose, Object("sessionId", s.real), func(*Message, string) {})
 		}
 	}
 }
@@ -104,7 +102,7 @@ func (c *Core) clientGone() { c.terminate(0) }
 
 // terminate is the event that the shim was told to end: everything ends now.
 func (c *Core) terminate(code int) {
-	c.inputEnd, c.ending = true, true
+	c.inputEnd, c.ending, c.told = true, true, true
 	c.code = code
 	for _, a := range c.agents {
 		if a.state < condemned {

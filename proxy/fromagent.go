@@ -113,8 +113,7 @@ func (c *Core) agentAsks(a *Agent, m *Message) {
 		if !c.policy.Exclusive && len(c.agents) == 1 && c.opt.Policy == nil {
 			break // a plain relay repeats what it is given
 		}
-		x.as = strconv.AppendInt(nil, int64(c.askedSeq), 10)
-		c.askedSeq++
+		x.as = c.freeID()
 	}
 	c.asked.put(x.as, x)
 	a.asked = append(a.asked, x)
@@ -126,6 +125,17 @@ func (c *Core) agentAsks(a *Agent, m *Message) {
 	a.forget(x)
 	if !x.settled {
 		c.bug("a request of the agent's, %s, was dropped without an answer", x.Method)
+	}
+}
+
+// freeID is an id that the client has nothing open under.
+func (c *Core) freeID() []byte {
+	for {
+		id := strconv.AppendInt(nil, int64(c.askedSeq), 10)
+		c.askedSeq++
+		if _, taken := c.asked.get(id); !taken {
+			return id
+		}
 	}
 }
 
@@ -257,6 +267,9 @@ func (c *Core) resend(r *Request, frame []byte, why string) {
 	if r == nil || r.agent == nil || r.answered || !r.agent.takes() {
 		return
 	}
+	var m Message
+	m.Parse(frame)
+	r.setting = settingOf(&m)
 	if r.keep {
 		r.sent = bytes.Clone(frame)
 	}
@@ -282,8 +295,7 @@ func (c *Core) shimToClient(frame []byte, why string) {
 
 // askClient sends a request of the shim's own to the client.
 func (c *Core) askClient(method, params, why string) {
-	id := strconv.Itoa(c.askedSeq)
-	c.askedSeq++
+	id := string(c.freeID())
 	gone := &Agent{state: dead}
 	c.asked.put([]byte(id), &Asked{Method: method, agent: gone, id: []byte(id), as: []byte(id), settled: true})
 	c.shimToClient(call(id, method, params), why)
@@ -295,7 +307,12 @@ func (c *Core) agentTooLong(gen int, head []byte, limit int) {
 	c.event(&Event{Kind: "note", Agent: gen, Text: "a frame beyond the limit was dropped"})
 	var m Message
 	m.Parse(head)
-	if a := c.agentOf(gen); a != nil && m.ID.Found() && m.Method == "" {
+	a := c.agentOf(gen)
+	if a != nil && m.ID.Found() && m.Method != "" {
+		text := "acp-shim: a request of more than " + strconv.Itoa(limit>>20) + " MiB was not passed on"
+		c.shimToAgent(a, response(bytes.Clone(m.Text(m.ID)), ErrorBody(CodeInternal, text, nil)), "too long")
+	}
+	if a != nil && m.ID.Found() && m.Method == "" {
 		if r, ok := c.requests.find(m.Text(m.ID), sentTo(a)); ok {
 			c.answer(r, ErrorBody(CodeInternal, "acp-shim: the agent's answer was longer than "+strconv.Itoa(limit>>20)+" MiB; raise --max-frame", nil), "too long")
 			if r.room != nil || r.session != nil && r.session.restore.opener == r {

@@ -78,7 +78,6 @@ type Step struct {
 	dropped bool
 	held    bool // dropped, and to be answered later
 	why     string
-	resent  bool
 }
 
 // Session is the session that the frame names, nil if it names none or one that
@@ -150,7 +149,7 @@ func (s *Step) Ask(method, params, why string) {
 // once more, as frame.
 func (s *Step) Resend(frame []byte, why string) {
 	s.verbs = append(s.verbs, func() {
-		s.dropped, s.why, s.resent = true, why, true
+		s.dropped, s.why = true, why
 		s.core.resend(s.request, frame, why)
 	})
 }

@@ -23,6 +23,9 @@ func (c *Core) initialize(m *Message, r *Request) {
 	if c.agent0 == nil {
 		c.init = bytes.Clone(m.Raw)
 	}
+	if c.opt.Policy != nil {
+		c.fx.arm(timerKey{kind: timerStart, gen: a.gen}, openLimit)
+	}
 	c.send(a, m, r, false)
 	if a.state == fresh {
 		a.state = initializing
@@ -125,6 +128,7 @@ func (c *Core) becomeReady(a *Agent) {
 
 // initialized takes the answer to the client's initialize.
 func (c *Core) initialized(a *Agent, r *Request, m *Message) {
+	c.fx.disarm(timerKey{kind: timerStart, gen: a.gen})
 	if m.Result.Found() {
 		a.info = bytes.Clone(m.Text(m.Result))
 		a.state = ready
@@ -188,7 +192,8 @@ func (c *Core) gone(gen int, e Exit) {
 	for _, k := range []timerKind{timerTerm, timerKill, timerStuck, timerStart, timerIdle, timerBlocked} {
 		c.fx.disarm(timerKey{kind: k, gen: gen})
 	}
-	c.event(&Event{Kind: "exit", Agent: gen, Text: e.Words})
+	a.unsent += c.fx.unsent(gen)
+	c.event(&Event{Kind: "exit", Agent: gen, Text: e.Words, Data: []byte(fmt.Sprintf(`{"unsent":%d}`, a.unsent))})
 	c.fx.log(slog.LevelInfo, "a process is gone", "agent", gen, "exit", e.Words, "wanted", wanted)
 	text := c.exitText(a, e, wanted)
 	c.lastExit = text

@@ -202,3 +202,19 @@ func TestNothingIsLeft(t *testing.T) {
 	r.wait()
 	goleak.VerifyNone(t, before)
 }
+
+// TestSlowReaderGetsAll has a client that begins to read only when the agent has
+// long been gone.
+func TestSlowReaderGetsAll(t *testing.T) {
+	r := newRig(t, Options{})
+	a := r.agent()
+	line := []byte(`{"method":"x","params":"` + strings.Repeat("y", 1000) + `"}` + "\n")
+	const lines = 5000
+	a.say.Write(bytes.Repeat(line, lines))
+	r.send.Close()
+	a.quit()
+	time.Sleep(700 * time.Millisecond) // the client's own time
+	if got := r.read(lines * len(line)); !bytes.Equal(got, bytes.Repeat(line, lines)) {
+		t.Error("lines were lost or changed")
+	}
+}

@@ -81,21 +81,33 @@ func (c *Core) living() int {
 // evict ends the process of the session that is idle and was used the longest
 // ago.
 func (c *Core) evict() bool {
+	oldest := c.oldestIdle(false)
+	if oldest == nil {
+		// A command in the background has no end that the agent tells of: it
+		// must not keep others waiting for good.
+		oldest = c.oldestIdle(true)
+	}
+	if oldest == nil {
+		return false
+	}
+	c.fx.log(slog.LevelInfo, "a process is ended to make room; its session is loaded again on its next use", "session", oldest.id, "tools", len(oldest.tools))
+	c.retire(oldest.agent, "makes room")
+	return true
+}
+
+// oldestIdle is the idle session that was used the longest ago, among those in
+// which no tool is open unless tools are to be put up with.
+func (c *Core) oldestIdle(tools bool) *Session {
 	var oldest *Session
 	for _, s := range c.sessions {
-		if s.state != Idle || s.agent == nil || len(s.tools) > 0 || len(s.queue) > 0 || len(s.agent.sessions) > 1 || s.agent.open > 0 {
+		if s.state != Idle || s.agent == nil || len(s.tools) > 0 && !tools || len(s.queue) > 0 || len(s.agent.sessions) > 1 || s.agent.open > 0 {
 			continue
 		}
 		if oldest == nil || s.lastUse < oldest.lastUse {
 			oldest = s
 		}
 	}
-	if oldest == nil {
-		return false
-	}
-	c.fx.log(slog.LevelInfo, "a process is ended to make room; its session is loaded again on its next use", "session", oldest.id)
-	c.retire(oldest.agent, "makes room")
-	return true
+	return oldest
 }
 
 // newSession sends a session/new to a process that is free.
@@ -130,15 +142,7 @@ func (c *Core) starve(s *Session, m *Message, r *Request, again bool) {
 	if m == nil {
 		return // it waits in its session
 	}
-	h := &held{m: m, request: r, seen: true}
-	if again {
-		c.heldSize += len(m.Raw)
-		if r != nil {
-			r.held = h
-		}
-	} else {
-		h = c.hold(m, r)
-	}
+	h := c.wait(m, r, again)
 	if s != nil {
 		s.state = Cold
 		s.queue = append([]*held{h}, s.queue...)
@@ -223,12 +227,26 @@ func (c *Core) condemn(a *Agent, why string, pace time.Duration) {
 	}
 	c.event(&Event{Kind: "condemn", Agent: a.gen, Text: why, Data: []byte(fmt.Sprintf(`{"unsent":%d}`, lost))})
 	c.fx.log(slog.LevelInfo, "a process is ended", "agent", a.gen, "why", why)
-	c.fx.arm(timerKey{kind: timerTerm, gen: a.gen}, pace*termAfter)
-	c.fx.arm(timerKey{kind: timerKill, gen: a.gen}, pace*killAfter)
-	c.fx.arm(timerKey{kind: timerStuck, gen: a.gen}, pace*stuckAfter)
+	a.unsent += lost
+	c.ladder(a, pace)
 	for _, s := range a.sessions {
 		s.restore.lost = s.state == Restoring
 		s.state = Killing
+	}
+}
+
+// ladder arms what follows the end of a process's input.
+func (c *Core) ladder(a *Agent, pace time.Duration) {
+	a.soft = pace > hard
+	c.fx.arm(timerKey{kind: timerTerm, gen: a.gen}, pace*termAfter)
+	c.fx.arm(timerKey{kind: timerKill, gen: a.gen}, pace*killAfter)
+	c.fx.arm(timerKey{kind: timerStuck, gen: a.gen}, pace*stuckAfter)
+}
+
+// hurry ends a process that was given time, since something waits for its end.
+func (c *Core) hurry(a *Agent) {
+	if a != nil && a.state == condemned && a.soft {
+		c.ladder(a, hard)
 	}
 }
 
@@ -296,7 +314,11 @@ func (c *Core) startTimeout(gen int) {
 	if a == nil || a.state >= ready {
 		return
 	}
-	a.cause = fmt.Sprintf("it did not answer initialize within %d s", int(startLimit/time.Second))
+	limit := startLimit
+	if !a.booting {
+		limit = openLimit
+	}
+	a.cause = fmt.Sprintf("it did not answer initialize within %d s", int(limit/time.Second))
 	c.fx.log(slog.LevelError, "an agent process did not become ready", "agent", gen)
 	c.condemn(a, "start timed out", hard)
 }

@@ -15,6 +15,7 @@ type Request struct {
 	answered bool
 	order    uint64 // its place among the frames sent for its session
 	sequence uint64 // its place among the client's requests
+	setting  string // what it sets, by the frame as it was sent
 	orig     []byte // the client's bytes, for the methods whose params are kept
 	sent     []byte // what went to the agent, where Keep asked for it
 	keep     bool
@@ -86,7 +87,6 @@ func (a *Asked) Settled() bool { return a.settled }
 type held struct {
 	m       *Message
 	request *Request
-	seen    bool // a tap has seen it
 }
 
 // kept are the methods of which the client's params are needed later: to open

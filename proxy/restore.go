@@ -12,16 +12,16 @@ import (
 
 // restore is how far a session is on its way back into a process.
 type restore struct {
-	sent    bool   // the load, ours or the client's, has gone out
-	loading bool   // ours has no answer yet: what comes is history
-	method  string // what was tried last
-	lost    bool   // its process was ended on the way
-	tries   int    // processes that were lost on the way
-	live    bool   // the client loads a session that its process holds already
-	setting int    // answers to settings that are still to come
-	refused bool
-	options string    // configOptions of the last setting's answer
-	shown   []Setting // the settings as the agent got them
+	sent    bool      // the load, ours or the client's, has gone out
+	loading bool      // ours has no answer yet: what comes is history
+	method  string    // what was tried last
+	lost    bool      // its process was ended on the way
+	tries   int       // processes that were lost on the way
+	live    bool      // the client loads a session that its process holds already
+	setting int       // answers to settings that are still to come
+	refused bool      // one of them was an error
+	options string    // configOptions, as the agent told them last
+	shown   []Setting // the settings as the agent has taken them
 
 	opener *Request // the client's load or resume that opens it
 	first  *held    // the frame of that, while it waits for the claim
@@ -51,18 +51,12 @@ func (c *Core) openSession(s *Session, m *Message, r *Request, again bool) {
 	tries := s.restore.tries
 	s.restore = restore{sent: true, tries: tries, opener: r}
 	a.attach(s)
+	c.fx.arm(timerKey{kind: timerLoad, name: s.id}, openLimit)
 	if s.claimed {
 		c.send(a, m, r, again)
 		return
 	}
-	h := &held{m: m, request: r, seen: true}
-	if again {
-		c.heldSize += len(m.Raw)
-		r.held = h
-	} else {
-		h = c.hold(m, r)
-	}
-	s.restore.first = h
+	s.restore.first = c.wait(m, r, again)
 	c.claim(s)
 }
 
@@ -204,6 +198,7 @@ func (c *Core) restored(s *Session, m *Message, failure string) {
 			c.aliased(s, m)
 		}
 		c.event(&Event{Kind: "restore", Agent: s.agent.gen, Session: s.id, Text: "opened by " + s.restore.method})
+		s.restore.options = optionsOf(m)
 		c.configure(s)
 		return
 	}
@@ -213,7 +208,7 @@ func (c *Core) restored(s *Session, m *Message, failure string) {
 	case s.restore.method == mLoad && canResume(s.agent.info):
 		c.sendLoad(s, mResume)
 	case s.restore.method != mNew && s.blank:
-		// Nothing is lost: no turn of it has ended (agy.md, inferred). That is
+		// Nothing is lost: no turn of it has ended (inferred; see README.md). That is
 		// known only of what was made in this run.
 		c.sendLoad(s, mNew)
 	default:
@@ -237,7 +232,7 @@ func (c *Core) aliased(s *Session, m *Message) {
 func (c *Core) failSession(s *Session, why string) {
 	s.failure = why
 	c.event(&Event{Kind: "restore", Session: s.id, Text: "failed"})
-	c.fx.log(slog.LevelError, why)
+	c.fx.log(slog.LevelError, "a session could not be opened again; its requests are answered with an error that says why", "session", s.id)
 	c.detach(s)
 	s.state = Failed
 	s.restore = restore{}
@@ -270,82 +265,18 @@ func (c *Core) holdAnswer(a *Agent, r *Request, m *Message) bool {
 	return true
 }
 
-// configure sets again what the client had set, in the order in which it was
-// last set: the agent forgets it with its process.
-func (c *Core) configure(s *Session) {
-	s.state = Restoring
-	s.restore.sent = true
-	for _, x := range s.config {
-		params := &Message{}
-		params.Parse([]byte(`{"method":"x","params":` + x.Params + `}`))
-		if params.SessionText.Found() {
-			params.Set(params.SessionText, wire.Quote(s.id))
-		}
-		s.restore.setting++
-		sent := c.ask(s.agent, s, x.Method, string(params.Text(params.Params)), func(m *Message, failure string) {
-			c.setAgain(s, x, m, failure)
-		})
-		s.restore.shown = append(s.restore.shown, Setting{Key: x.Key, Method: sent.Method, Params: string(sent.Text(sent.Params))})
-	}
-	if s.restore.setting == 0 {
-		c.live(s)
-	} else {
-		c.fx.arm(timerKey{kind: timerLoad, name: s.id}, loadLimit)
-	}
-}
-
-func (c *Core) setAgain(s *Session, x Setting, m *Message, failure string) {
-	if s.state != Restoring || failure != "" {
-		return
-	}
-	s.restore.setting--
-	if m.Result.Found() {
-		if opts := gjson.GetBytes(m.Text(m.Result), "configOptions"); opts.IsArray() {
-			s.restore.options = opts.Raw
-		}
-	} else {
-		s.restore.refused = true
-		c.fx.log(slog.LevelWarn, "a setting could not be given back to a session", "session", s.id, "setting", x.Key,
-			"reason", gjson.GetBytes(m.Text(m.Error), "message").Str)
-	}
-	if s.restore.setting > 0 {
-		return
-	}
-	c.fx.disarm(timerKey{kind: timerLoad, name: s.id})
-	c.live(s)
-}
-
-// live is the end of every way back: the session is held by its process, and
-// what waits goes out.
-func (c *Core) live(s *Session) {
-	re := s.restore
-	s.restore = restore{}
-	s.state = Idle
-	if re.answer != nil {
-		s.blank = false
-		showSettings(re.answer, re.options, re.shown)
-		c.beforeAnswer(s.agent, re.asked, re.answer)
-		if c.pass(s.agent, re.answer, re.asked, nil) {
-			c.closeRequest(re.asked)
-		}
-		s.open = append([]byte(nil), re.asked.orig...)
-	} else if re.refused && re.options != "" {
-		c.shimToClient(Notice(mUpdate, `{"sessionId":`+wire.Quote(s.id)+`,"update":{"sessionUpdate":"config_option_update","configOptions":`+re.options+`}}`), "settings after a restore")
-	}
-	c.keepStandby()
-	c.pump(s)
-	c.settleIfIdle(s)
-	c.settled()
-}
-
 // loadTimeout is the event that a load has no answer.
 func (c *Core) loadTimeout(id string) {
 	s := c.sessions[id]
-	if s == nil || s.agent == nil || s.state != Restoring {
+	if s == nil || s.agent == nil || s.state != Restoring && s.state != Opening {
 		return
 	}
-	c.fx.log(slog.LevelError, "a session was not opened again in time", "session", id, "after", loadLimit)
-	s.agent.cause = fmt.Sprintf("it did not open the session again within %d s", int(loadLimit/time.Second))
+	limit := loadLimit
+	if s.state == Opening {
+		limit = openLimit
+	}
+	c.fx.log(slog.LevelError, "a session was not opened in time", "session", id, "after", limit)
+	s.agent.cause = fmt.Sprintf("it did not open the session within %d s", int(limit/time.Second))
 	c.condemn(s.agent, "load timed out", hard)
 }
 

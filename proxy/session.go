@@ -212,16 +212,10 @@ func (c *Core) sessionFrame(s *Session, m *Message, r *Request, again bool) {
 	if m.Method == mClose || m.Method == mDelete {
 		c.cancelFor(s)
 	}
-	h := &held{m: m, request: r, seen: true}
-	if again {
-		c.heldSize += len(m.Raw)
-		if r != nil {
-			r.held = h
-		}
-	} else {
-		h = c.hold(m, r)
+	s.queue = append(s.queue, c.wait(m, r, again))
+	if s.state == Killing {
+		c.hurry(s.agent)
 	}
-	s.queue = append(s.queue, h)
 	if len(s.queue) == 1 {
 		c.wake(s)
 	}
@@ -301,11 +295,19 @@ func (c *Core) deliver(s *Session, m *Message, r *Request, again bool) {
 		c.refuse(m, r, c.stuckText(s))
 		return
 	case Cold, Failed:
-		if m.Method == mClose || m.Method == mDelete {
+		switch {
+		case m.Method == mClose && r != nil && s.open != nil:
+			// No process holds it: it is closed, and an agent that never had it
+			// would answer with an error.
+			c.tap(Client, Nobody, m.Raw, m, "closed already", again)
+			s.closing = nil // what waits behind it goes on when it is gone
+			c.answer(r, ResultBody("{}"), "no process holds it")
+			c.closed(s)
+		case m.Method == mClose || m.Method == mDelete:
 			c.send(c.primary(), m, r, again)
-			return
+		default:
+			c.openSession(s, m, r, again)
 		}
-		c.openSession(s, m, r, again)
 		return
 	}
 	switch {
@@ -314,6 +316,7 @@ func (c *Core) deliver(s *Session, m *Message, r *Request, again bool) {
 		s.tools = nil
 	case (m.Method == mLoad || m.Method == mResume) && r != nil:
 		s.state, s.restore = Opening, restore{live: true, opener: r}
+		c.fx.arm(timerKey{kind: timerLoad, name: s.id}, openLimit)
 	}
 	s.lastUse = c.seq
 	c.send(s.agent, m, r, again)
@@ -345,7 +348,7 @@ func (c *Core) cancelFor(s *Session) {
 		return
 	}
 	var m Message
-	m.Parse(Notice(mCancel, `{"sessionId":`+wire.Quote(s.id)+`}`))
+	m.Parse(Notice(mCancel, Object("sessionId", s.id)))
 	st := c.step()
 	defer c.done(st)
 	st.msg, st.session, st.agent, st.own = &m, s, s.agent, true

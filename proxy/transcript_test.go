@@ -39,6 +39,7 @@ func (s *script) toAgent(gen int, line []byte) {
 func (s *script) spawn(gen int)                   { s.add("spawn %d", gen) }
 func (s *script) closeInput(gen int)              { s.add("close %d", gen) }
 func (s *script) discard(gen int) int             { s.add("discard %d", gen); return 0 }
+func (s *script) unsent(int) int                  { return 0 }
 func (s *script) terminate(gen int)               { s.add("terminate %d", gen) }
 func (s *script) kill(gen int)                    { s.add("kill %d", gen) }
 func (s *script) arm(k timerKey, d time.Duration) { s.timers[k] = d }
