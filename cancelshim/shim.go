@@ -56,6 +56,7 @@ type turn struct {
 	asks    []*proxy.Request // cancels that want an answer
 	updates int              // that came since
 	tools   bool             // a tool was running at some time since
+	asked   bool             // the agent waited for the client, and was told of the cancel
 	killed  bool
 }
 
@@ -163,6 +164,7 @@ func (c *Shim) begin(s *proxy.Step, sess *proxy.Session) *turn {
 	t := &turn{session: sess, prompt: sess.Running(), tools: len(sess.Tools()) > 0}
 	c.turns[sess.ID()] = t
 	for _, x := range sess.Asked() {
+		t.asked = true
 		c.settle(s, x)
 	}
 	s.Cancelling(sess, true)
@@ -240,6 +242,12 @@ func (c *Shim) settled(s *proxy.Step, m *proxy.Message, t *turn) {
 			m.Splice(e.Key.Off, e.Value.End-e.Key.Off, proxy.ResultBody(cancelled))
 		}
 		stop = "cancelled"
+	}
+	if stop == "end_turn" && t.asked {
+		// It could not have ended by itself: it waited for the client.
+		if at, ok := m.At(m.Result, "stopReason"); ok && m.Set(at, `"cancelled"`) {
+			stop = "cancelled"
+		}
 	}
 	if stop == "cancelled" {
 		c.failTools(s, t.session)

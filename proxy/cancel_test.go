@@ -250,3 +250,15 @@ func TestTerminalsOfAProcessThatIsGone(t *testing.T) {
 	s.Client(`{"id":1073741824,"result":{}}`)
 	s.Expect() // its answer is for nobody
 }
+
+// TestEndsTheTurnAtACancelledPermission has an agent take a permission that was
+// cancelled for the end of its turn: it would have gone on but for the cancel.
+func TestEndsTheTurnAtACancelledPermission(t *testing.T) {
+	s := opened(t, cancelshim.Options{})
+	s.Client(prompt(2))
+	s.Agent(1, `{"id":0,"method":"session/request_permission","params":{"sessionId":"a"}}`)
+	s.Client(cancelNotice)
+	s.Forget()
+	s.Agent(1, `{"id":2,"result":{"stopReason":"end_turn"}}`)
+	s.Expect(`client< {"id":2,"result":{"stopReason":"cancelled"}}`)
+}
