@@ -6,6 +6,7 @@ import (
 	"io"
 	"os/exec"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -18,7 +19,7 @@ type peer struct {
 	in     io.WriteCloser
 	lines  chan string
 	said   []string
-	stderr strings.Builder
+	stderr transcript
 	exited chan error
 }
 
@@ -58,6 +59,36 @@ func startPeer(ts *testscript.TestScript, argv []string) *peer {
 		}
 	}()
 	return p
+}
+
+// transcript is a text that grows while it is read.
+type transcript struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (t *transcript) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.text.Write(b)
+}
+
+func (t *transcript) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.text.String()
+}
+
+// awaitStderr waits for a text on stderr.
+func (p *peer) awaitStderr(text string) {
+	limit := time.After(15 * time.Second)
+	for !strings.Contains(p.stderr.String(), text) {
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-limit:
+			p.ts.Fatalf("stderr does not say %q:\n%s", text, p.stderr.String())
+		}
+	}
 }
 
 func lookIn(path, name string) (string, error) {

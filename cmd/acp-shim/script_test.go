@@ -44,8 +44,9 @@ func TestScripts(t *testing.T) {
 // talk runs a conversation: talk SCRIPT COMMAND ARGS. A line of the script that
 // begins with > is sent, with $NAME replaced by what was captured; < TEXT waits
 // for a line that has all the words of TEXT in it; = NAME KEY captures the value
-// of the first "KEY":"…" of that line. eof ends the input. At the end of the
-// script the program must end by itself.
+// of the first "KEY":"…" of that line. write FILE TEXT writes a file, stderr TEXT
+// waits for a text there, and eof ends the input. At the end of the script the
+// program must end by itself.
 func talk(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: talk SCRIPT COMMAND ARGS")
@@ -65,6 +66,11 @@ func talk(ts *testscript.TestScript, neg bool, args []string) {
 		case line == "" || strings.HasPrefix(line, "#"):
 		case line == "eof":
 			p.in.Close()
+		case strings.HasPrefix(line, "write "):
+			name, text, _ := strings.Cut(strings.TrimPrefix(line, "write "), " ")
+			ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o600))
+		case strings.HasPrefix(line, "stderr "):
+			p.awaitStderr(strings.TrimPrefix(line, "stderr "))
 		case line[0] == '>':
 			for name, v := range vars {
 				rest = strings.ReplaceAll(rest, "$"+name, v)
