@@ -8,10 +8,9 @@ import (
 	"strings"
 )
 
-// The agent answers what it is asked as fast as it can. What a prompt's text
-// says is what it does:
+// The agent answers what it is asked as fast as it can: a _ping of about 220 bytes
+// with as many. What a prompt's text says is what it does:
 //
-//	ping         answer at once, 220 bytes with the request
 //	stream N     N chunks of 200 bytes, each in a write of its own, then the answer
 //	batched N    N chunks of 300 bytes, as many in a write as go in 64 KiB
 //	large N      one chunk of N bytes
@@ -30,6 +29,8 @@ func agentMain() {
 			say(id, `{"protocolVersion":1,"agentCapabilities":{"loadSession":true},"agentInfo":{"name":"antigravity-acp","version":"bench"}}`)
 		case bytes.Contains(line, []byte(`"session/new"`)):
 			say(id, `{"sessionId":"`+session+`"}`)
+		case bytes.Contains(line, []byte(`"_ping"`)):
+			say(id, `{"answer":"`+strings.Repeat("y", 150)+`"}`)
 		case bytes.Contains(line, []byte(`"session/prompt"`)):
 			word, arg, _ := strings.Cut(text(line), " ")
 			n, _ := strconv.Atoi(arg)

@@ -73,12 +73,15 @@ func (w *Watch) Summary() []byte {
 	return b
 }
 
-// words are those one of which every frame with a figure has in it: a cheap look
-// before a close one. Nothing that is in every chunk, such as "message", may
-// have one in it.
-var words = [][]byte{[]byte("usage"), []byte("Usage"), []byte("oken"), []byte("quota"), []byte("Quota")}
+// inUpdates and inResults are words one of which every frame with a figure has in
+// it: a cheap look before a close one. Nothing that is in every chunk, such as
+// "message", may have one in it.
+var (
+	inUpdates = [][]byte{[]byte(`"_meta"`), []byte(`"usage`)}
+	inResults = [][]byte{[]byte(`"_meta"`), []byte(`"usage"`)}
+)
 
-func mayCount(raw []byte) bool {
+func mayCount(raw []byte, words [][]byte) bool {
 	for _, w := range words {
 		if bytes.Contains(raw, w) {
 			return true
@@ -94,12 +97,15 @@ func (w *Watch) FromAgent(s *proxy.Step, m *proxy.Message) {
 		w.of(s.Session().ID()).Turns++
 	}
 	switch {
-	case m.Kind == wire.Response && m.Result.Found() && m.Result.End-m.Result.Off > 2:
 	case m.Method == acp.ClientMethodSessionUpdate:
+		if !mayCount(m.Raw, inUpdates) {
+			return
+		}
+	case m.Kind == wire.Response && m.Result.Found():
+		if !mayCount(m.Raw, inResults) {
+			return
+		}
 	default:
-		return
-	}
-	if !mayCount(m.Raw) {
 		return
 	}
 	frame, list, soFar := figures(s, m)
