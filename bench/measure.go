@@ -161,7 +161,7 @@ func large(list []contender, w io.Writer) error {
 			return err
 		}
 		peak := i.rss("VmHWM")
-		time.Sleep(300 * time.Millisecond)
+		time.Sleep(time.Second)
 		fmt.Fprintf(w, "%-32s  %4d ms  before %d MiB, peak %d MiB (%.1f x the frame), after %d MiB\n", c.name, d.Milliseconds(),
 			before>>10, peak>>10, float64(peak-before)*1024/size, i.rss("VmRSS")>>10)
 		i.stop()

@@ -80,6 +80,7 @@ type Loop struct {
 	armSeq  uint64
 	drained sync.Cond // a reader of an agent's may go on
 	paused  int
+	lighten *time.Timer // gives memory back
 
 	store    []func()
 	storing  bool
@@ -289,6 +290,9 @@ func (l *Loop) shut() {
 	l.isOver = true
 	for k := range l.timers {
 		l.disarm(k)
+	}
+	if l.lighten != nil {
+		l.lighten.Stop()
 	}
 	l.out.discard()
 	l.drained.Broadcast()

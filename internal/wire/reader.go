@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 )
 
 // DefaultMax is the longest line that a Reader takes unless told otherwise.
@@ -12,6 +13,9 @@ const DefaultMax = 256 << 20
 
 const (
 	readSize = 256 << 10
+	// chunkSize is how far the buffer grows. A line that is longer is gathered
+	// from chunks: doubling a buffer leaves as much behind as the line is long.
+	chunkSize = 4 << 20
 	// keepSize is the largest buffer that is kept once it is empty.
 	keepSize = 1 << 20
 )
@@ -28,16 +32,19 @@ func (e *TooLong) Error() string {
 	return fmt.Sprintf("a line is longer than %d bytes", e.Max)
 }
 
-// Reader cuts a stream into batches of whole lines. It holds a line whole, in
-// one growing buffer, and lets a large buffer go when it is empty.
+// Reader cuts a stream into batches of whole lines. It holds a line whole, and
+// lets a large buffer go when it is empty.
 type Reader struct {
-	src  io.Reader
-	max  int
-	buf  []byte
-	r, w int // buf[r:w] is unread
-	scan int // buf[r:scan] has no line end
-	skip bool
-	err  error
+	src    io.Reader
+	max    int
+	chunk  int // chunkSize, but for tests
+	buf    []byte
+	r, w   int      // buf[r:w] is unread
+	scan   int      // buf[r:scan] has no line end
+	chunks [][]byte // the line that goes on in buf, up to there
+	size   int      // the bytes in chunks
+	skip   bool
+	err    error
 }
 
 // NewReader reads lines of at most max bytes (0: DefaultMax) from src.
@@ -45,7 +52,7 @@ func NewReader(src io.Reader, max int) *Reader {
 	if max <= 0 {
 		max = DefaultMax
 	}
-	return &Reader{src: src, max: max}
+	return &Reader{src: src, max: max, chunk: chunkSize}
 }
 
 // Next returns every whole line that one read brought, with their line ends,
@@ -55,16 +62,22 @@ func NewReader(src io.Reader, max int) *Reader {
 func (r *Reader) Next() ([]byte, error) {
 	r.release()
 	for {
-		if i := bytes.LastIndexByte(r.buf[r.scan:r.w], '\n'); i >= 0 {
+		fresh := r.buf[r.scan:r.w]
+		if i := bytes.LastIndexByte(fresh, '\n'); i >= 0 {
 			end := r.scan + i + 1
-			if r.skip {
+			first := end
+			if r.skip || r.size > 0 || end-r.r > r.max {
+				first = r.scan + bytes.IndexByte(fresh, '\n') + 1
+			}
+			switch {
+			case r.skip:
 				r.skip = false
-				first := r.r + bytes.IndexByte(r.buf[r.r:end], '\n') + 1
 				r.r, r.scan = first, first
 				continue
-			}
-			if long := r.tooLong(end); long != nil {
-				return nil, long
+			case r.size+first-r.r-1 > r.max:
+				return nil, r.tooLong(first)
+			case r.size > 0:
+				return r.whole(first), nil
 			}
 			batch := r.buf[r.r:end]
 			r.r, r.scan = end, end
@@ -73,36 +86,52 @@ func (r *Reader) Next() ([]byte, error) {
 		r.scan = r.w
 		if r.skip {
 			r.r, r.w, r.scan = 0, 0, 0
-		} else if r.w-r.r > r.max {
+		} else if r.size+r.w-r.r > r.max {
 			r.skip = true
-			head := r.buf[r.r:min(r.w, r.r+4096)]
-			r.r, r.scan = r.w, r.w
-			return nil, &TooLong{r.max, head}
+			return nil, r.tooLong(r.w)
 		}
 		if r.err != nil {
-			if rest := r.buf[r.r:r.w]; len(rest) > 0 && !r.skip {
-				r.r, r.scan = r.w, r.w
-				return rest, nil
+			if r.skip || r.size+r.w-r.r == 0 {
+				return nil, r.err
 			}
-			return nil, r.err
+			if r.size > 0 {
+				return r.whole(r.w), nil
+			}
+			rest := r.buf[r.r:r.w]
+			r.r, r.scan = r.w, r.w
+			return rest, nil
 		}
 		r.fill()
 	}
 }
 
-// tooLong tells whether the batch that ends at end opens with a line beyond the
-// limit. Such a line cannot stand further back: all lines that one read ends are
-// handed out together, so what grows in the buffer is always its first.
+// whole puts the line together that ends at buf[end].
+func (r *Reader) whole(end int) []byte {
+	line := make([]byte, 0, r.size+end-r.r)
+	for _, c := range r.chunks {
+		line = append(line, c...)
+	}
+	line = append(line, r.buf[r.r:end]...)
+	r.chunks, r.size = nil, 0
+	r.r, r.scan = end, end
+	if len(line) > 2*chunkSize {
+		// Whoever has to keep the line finds the chunks' place for it.
+		runtime.GC()
+	}
+	return line
+}
+
+// tooLong passes over a line beyond the limit, or the part of it that ends at
+// buf[end]. Such a line always is the first that is unread: all lines that one
+// read ends are handed out together.
 func (r *Reader) tooLong(end int) *TooLong {
-	if end-r.r <= r.max {
-		return nil
+	head := r.buf[r.r:end]
+	if len(r.chunks) > 0 {
+		head = r.chunks[0]
 	}
-	i := r.r + bytes.IndexByte(r.buf[r.r:end], '\n') + 1
-	if i-r.r-1 <= r.max {
-		return nil
-	}
-	head := r.buf[r.r:min(i, r.r+4096)]
-	r.r, r.scan = i, i
+	head = append([]byte(nil), head[:min(len(head), 4096)]...)
+	r.chunks, r.size = nil, 0
+	r.r, r.scan = end, end
 	return &TooLong{r.max, head}
 }
 
@@ -126,6 +155,13 @@ func (r *Reader) fill() {
 
 func (r *Reader) grow() {
 	used := r.w - r.r
+	if used >= r.chunk {
+		r.chunks = append(r.chunks, r.buf[r.r:r.w])
+		r.size += used
+		r.buf = make([]byte, r.chunk)
+		r.r, r.w, r.scan = 0, 0, 0
+		return
+	}
 	if r.r > 0 && used <= len(r.buf)/2 {
 		copy(r.buf, r.buf[r.r:r.w])
 	} else {

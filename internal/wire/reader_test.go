@@ -51,9 +51,15 @@ func readAll(t *testing.T, r *Reader) []byte {
 func FuzzReader(f *testing.F) {
 	f.Add([]byte("{\"a\":1}\r\n\n[1]\nnoise\xff\x00\n{\"no\":\"end\"}"), uint64(1))
 	f.Fuzz(func(t *testing.T, in []byte, seed uint64) {
-		r := NewReader(&cutter{in, rand.New(rand.NewPCG(seed, 2))}, 0)
-		if got := readAll(t, r); !bytes.Equal(got, in) {
-			t.Fatalf("got %q, want %q", got, in)
+		for _, chunk := range []int{chunkSize, 8} {
+			r := NewReader(&cutter{in, rand.New(rand.NewPCG(seed, 2))}, 0)
+			r.chunk = chunk
+			if chunk == 8 {
+				r.buf = make([]byte, 8)
+			}
+			if got := readAll(t, r); !bytes.Equal(got, in) {
+				t.Fatalf("in chunks of %d: got %q, want %q", chunk, got, in)
+			}
 		}
 	})
 }
@@ -81,6 +87,9 @@ func TestReaderTooLong(t *testing.T) {
 	for _, size := range []int{101, 1000, readSize + 5, 3 * readSize} {
 		in := "first\n" + strings.Repeat("y", size) + "\nlast\n"
 		r := NewReader(&cutter{[]byte(in), rand.New(rand.NewPCG(3, 4))}, 100)
+		if size == 1000 {
+			r.chunk, r.buf = 64, make([]byte, 64)
+		}
 		var got []string
 		for {
 			batch, err := r.Next()
