@@ -110,11 +110,11 @@ func (c *Shim) cancel(s *proxy.Step, m *proxy.Message, ask *proxy.Request) {
 		c.nothing(s, ask, "cancel for a session that is not known")
 		return
 	}
-	if sess.Native() {
-		return // nobody but the agent knows whether a turn runs
-	}
 	for _, r := range sess.HeldPrompts() {
 		s.Answer(r, proxy.ResultBody(cancelled), "cancelled while held")
+	}
+	if sess.Native() && sess.Running() == nil {
+		return // nobody but the agent knows whether a turn runs
 	}
 	if t := c.turns[sess.ID()]; t != nil && t.ended() {
 		c.over(s, t)
@@ -150,7 +150,7 @@ func (c *Shim) cancel(s *proxy.Step, m *proxy.Message, ask *proxy.Request) {
 // of the agents known only one honours that for a prompt.
 func (c *Shim) cancelRequest(s *proxy.Step) {
 	sess, r := s.Session(), s.Request()
-	if !s.Exclusive() || sess == nil || sess.Native() || r == nil || sess.Running() != r || c.turns[sess.ID()] != nil {
+	if !s.Exclusive() || sess == nil || r == nil || sess.Running() != r || c.turns[sess.ID()] != nil {
 		return
 	}
 	if t := c.begin(s, sess); !t.killed {
@@ -170,6 +170,8 @@ func (c *Shim) begin(s *proxy.Step, sess *proxy.Session) *turn {
 	s.Cancelling(sess, true)
 	s.Event(proxy.Event{Kind: "cancel", Agent: sess.Agent().Gen(), Session: sess.ID(), Text: "begins"})
 	switch {
+	case sess.Native():
+		// That it does not settle says nothing: its prompts are answered early.
 	case c.opt.Mode == Emulate:
 		c.end(s, t, "cancelled")
 	case c.opt.Mode == Auto && c.opt.Memory.Ignores(sess.Agent()):

@@ -59,8 +59,8 @@ func (c *Core) afterAnswer(a *Agent, r *Request, m *Message) {
 		if s.running != r {
 			return
 		}
-		if good && !gjson.GetBytes(m.Text(m.Result), "stopReason").Exists() {
-			s.native = true
+		if good {
+			s.native = !gjson.GetBytes(m.Text(m.Result), "stopReason").Exists()
 		}
 		if good {
 			s.blank = false

@@ -262,3 +262,24 @@ func TestEndsTheTurnAtACancelledPermission(t *testing.T) {
 	s.Agent(1, `{"id":2,"result":{"stopReason":"end_turn"}}`)
 	s.Expect(`client< {"id":2,"result":{"stopReason":"cancelled"}}`)
 }
+
+// TestAnswersOddly has answers that say nothing, or not when the turn ends: each
+// request has its one answer, and the next turn can be cancelled.
+func TestAnswersOddly(t *testing.T) {
+	s := opened(t, cancelshim.Options{})
+	s.Client(prompt(2))
+	s.Agent(1, `{"jsonrpc":"2.0","id":2,"x":1}`)
+	s.Client(prompt(3))
+	s.Agent(1, `{"id":3,"result":{}}`) // as protocol version 2 has it
+	s.Client(cancelNotice)             // whether a turn runs, the agent knows
+	s.Expect("agent1< "+prompt(2), `client< {"jsonrpc":"2.0","id":2,"x":1}`, "agent1< "+prompt(3), `client< {"id":3,"result":{}}`, "agent1< "+cancelNotice)
+	s.Client(prompt(4))
+	s.Client(prompt(5))
+	s.Client(cancelNotice)
+	s.Expect("agent1< "+prompt(4), cancelled(5), "agent1< "+cancelNotice)
+	s.Agent(1, `{"id":4,"result":{"stopReason":"cancelled"}}`)
+	s.Expect(`client< {"id":4,"result":{"stopReason":"cancelled"}}`)
+	if left := s.Requests(); left != "" {
+		t.Errorf("open: %s", left)
+	}
+}

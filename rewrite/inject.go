@@ -3,7 +3,7 @@ package rewrite
 import (
 	"fmt"
 	"log/slog"
-	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -64,7 +64,7 @@ func NewInjector(opt InjectOptions) (*Injector, error) {
 	var file []server
 	if opt.MCPConfig != "" {
 		var err error
-		if in.text, err = os.ReadFile(opt.MCPConfig); err != nil {
+		if in.text, err = readFile(opt.MCPConfig); err != nil {
 			return nil, fmt.Errorf("--mcp-config: %w", err)
 		}
 		if file, err = in.readConfig(in.text); err != nil {
@@ -268,6 +268,11 @@ func (in *Injector) FromClient(s *proxy.Step, m *proxy.Message) {
 		}
 		if mine := own[x.name]; len(mine) > 0 {
 			p.put(mine[0], x.text)
+			for i := range entries {
+				if slices.Contains(mine[1:], entries[i]) { // never the first one
+					p.put(proxy.Span{Off: entries[i-1].End, End: entries[i].End}, "")
+				}
+			}
 			continue
 		}
 		added = append(added, x.text)

@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -15,7 +16,8 @@ import (
 // allowed: {"mcpServers": {name: {...}}}, or the list that ACP has, with or
 // without the object around it. Its errors name a server and never a value.
 func parseMCPConfig(text []byte) ([]server, error) {
-	text = jsonc.ToJSON(text)
+	// Editors on Windows put a byte order mark in front.
+	text = jsonc.ToJSON(bytes.TrimPrefix(text, []byte("\ufeff")))
 	if !wire.Valid(text) {
 		return nil, fmt.Errorf("it is no valid JSON")
 	}

@@ -87,7 +87,7 @@ func newSource(getenv func(string) string) source {
 	if getenv == nil {
 		getenv = os.Getenv
 	}
-	return source{getenv, os.ReadFile}
+	return source{getenv, readFile}
 }
 
 // value is what env:VAR or file:PATH stands for, or text itself. Its error never

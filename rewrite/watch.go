@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
@@ -48,18 +49,18 @@ func newWatcher[T any](path string, was []byte, parse func([]byte) (T, error), a
 		w.path = abs
 	}
 	if was == nil {
-		was, _ = os.ReadFile(w.path) // not there: nothing was read of it
+		was, _ = readAgain(w.path) // not there: nothing was read of it
 	}
 	known, gone := was != nil, false
 	w.differs = func() bool {
-		text, err := os.ReadFile(w.path)
+		text, err := readAgain(w.path)
 		if err != nil {
 			return known && !gone
 		}
 		return gone || !known || !bytes.Equal(text, was)
 	}
 	w.check = func() {
-		text, err := os.ReadFile(w.path)
+		text, err := readAgain(w.path)
 		if err != nil {
 			if known && !gone {
 				gone = true
@@ -79,8 +80,21 @@ func newWatcher[T any](path string, was []byte, parse func([]byte) (T, error), a
 		}
 		apply(v)
 	}
+	if info, err := os.Stat(w.path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		close(w.done) // a shell's <(command): there is nothing to follow
+		return w
+	}
 	go w.run()
 	return w
+}
+
+// readAgain reads what is a file: a pipe in its place would hold the watcher, and
+// with it the end of the program, until somebody writes.
+func readAgain(path string) ([]byte, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file, and is not read again", path)
+	}
+	return readFile(path)
 }
 
 // Close ends the watching and waits for what it is doing.

@@ -28,12 +28,21 @@ func numbers(v gjson.Result, path string, inside bool, depth int, list []Number)
 		switch {
 		case x.IsObject(), x.IsArray():
 			list = numbers(x, name, counts, depth+1, list)
-		case x.Type == gjson.Number && counts:
+		case counts && figure(x):
 			list = append(list, Number{name, x.Num})
 		}
 		return true
 	})
 	return list
+}
+
+// maxFigure is the largest whole number that a float64 tells from its neighbours.
+const maxFigure = 1 << 53
+
+// figure tells a number that can be a count of tokens. What is below zero, or so
+// large that it is none of any session, would only spoil the totals.
+func figure(x gjson.Result) bool {
+	return x.Type == gjson.Number && x.Num >= 0 && x.Num <= maxFigure
 }
 
 // counting tells a name of a usage figure, or of an object with such figures.

@@ -138,6 +138,12 @@ func TestFigures(t *testing.T) {
 			Totals{Total: 7}, First{"agent_message_chunk", "update._meta.totalTokens", 7}},
 		{"what tools say is no figure", []string{`{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","rawInput":{"usage":{"inputTokens":5}},"content":[{"usage":9}]}}}`},
 			Totals{}, First{}},
+		{"what cannot be a count is no figure", []string{
+			`{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"usage_update","used":5,"size":1000}}}`,
+			`{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"usage_update","used":1e308,"size":-1}}}`,
+			`{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"usage_update","used":"7","size":null,"x":1}}}`,
+			`{"id":5,"result":{"stopReason":"end_turn","usage":{"inputTokens":99999999999999999999999,"outputTokens":"5","totalTokens":-3,"cachedTokens":1}}}`},
+			Totals{Used: 5, Size: 1000, Cached: 1, Turns: 1}, First{"usage_update", "update.used", 5}},
 		{"a token that is a string is a login", []string{`{"id":2,"result":{"stopReason":"end_turn","_meta":{"token":"abc","access_token":"7","maxTokens":100}}}`},
 			Totals{Turns: 1}, First{}},
 	} {

@@ -117,7 +117,12 @@ func (w *Watch) FromAgent(s *proxy.Step, m *proxy.Message) {
 		t.take(list, soFar)
 		if frame == "usage_update" {
 			u := gjson.GetBytes(m.Text(m.Params), "update")
-			t.Used, t.Size = u.Get("used").Int(), u.Get("size").Int()
+			if x := u.Get("used"); figure(x) {
+				t.Used = int64(x.Num)
+			}
+			if x := u.Get("size"); figure(x) {
+				t.Size = int64(x.Num)
+			}
 		}
 	}
 	first := list[0]

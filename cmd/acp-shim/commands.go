@@ -79,6 +79,10 @@ func command(args []string) int {
 		// Its flags are the agent's, and its own.
 		return sim.Main(args[1:], os.Stdin, os.Stdout, os.Stderr)
 	case "run":
+		if len(args) > 1 && (args[1] == "-h" || args[1] == "-help" || args[1] == "--help") {
+			args = []string{"help"}
+			break
+		}
 		return dropIn(args[1:], false)
 	}
 	var c cli

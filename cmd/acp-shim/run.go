@@ -151,13 +151,29 @@ func (s *shim) startAgent(gen int) (proxy.Process, error) {
 		return nil, err
 	}
 	return proxy.Command(proxy.Spec{
-		Path: f.Path, Args: f.Args, ExtraEnv: f.Env, RunID: s.run, Gen: gen, PrivateTemp: s.set.PrivateTemp,
+		Path: f.Path, Args: f.Args, Env: agentEnv(), ExtraEnv: f.Env, RunID: s.run, Gen: gen, PrivateTemp: s.set.PrivateTemp,
 		Stderr: agent.SkipLines(s.chain.noisy, func(line []byte) { s.agentStderr(gen, line) }),
 		StderrLost: func(lines int, bytes int64) {
 			s.log.Warn("lines of the agent's stderr were lost", "agent", gen, "lines", lines)
 		},
 		TailSkip: s.chain.noisy,
 	})
+}
+
+// agentEnv is the agent's environment: the shim's own, but for the variables that
+// hold secrets of its settings, which the agent's tools would get as well.
+func agentEnv() []string {
+	secret := map[string]bool{}
+	for _, r := range settings.Rows() {
+		secret[r.Env()] = r.Secret
+	}
+	var env []string
+	for _, kv := range os.Environ() {
+		if name, _, _ := strings.Cut(kv, "="); !secret[name] {
+			env = append(env, kv)
+		}
+	}
+	return env
 }
 
 // agentStderr passes a line of an agent's on. What a process says while it is

@@ -1,8 +1,10 @@
 package settings
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -121,7 +123,9 @@ func (s *Settings) parse(args []string, given map[string]bool) error {
 			for _, r := range rows {
 				names = append(names, r.Name)
 			}
-			return fmt.Errorf("unknown flag %s%s; the agent's own flags go behind --, with its name; see acp-shim help", arg, meant(name, names, "--"))
+			// Not its value: a misspelt --bridge-token has a secret there.
+			word, _, _ := strings.Cut(arg, "=")
+			return fmt.Errorf("unknown flag %s%s; the agent's own flags go behind --, with its name; see acp-shim help", word, meant(name, names, "--"))
 		}
 		if off {
 			if hasValue {
@@ -184,7 +188,7 @@ func (s *Settings) file(flags *Settings, given map[string]bool, getenv func(stri
 	if path == "" {
 		return nil
 	}
-	b, err := os.ReadFile(path)
+	b, err := readFile(path)
 	if err != nil {
 		if !asked && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)) {
 			return nil
@@ -196,6 +200,22 @@ func (s *Settings) file(flags *Settings, given map[string]bool, getenv func(stri
 		return fmt.Errorf("the config file %s: %w", path, err)
 	}
 	return nil
+}
+
+// fileMost is the largest config file that is read: a device has no end.
+const fileMost = 16 << 20
+
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, fileMost+1))
+	if err == nil && len(b) > fileMost {
+		err = fmt.Errorf("%s is larger than %d MiB", path, fileMost>>20)
+	}
+	return b, err
 }
 
 // RulesOf is the member rules of a config file's text, nil if it has none.
@@ -210,7 +230,8 @@ func RulesOf(text []byte) ([]byte, error) {
 // readFile reads a config file. Comments are blanked out, so that offsets still
 // tell the line.
 func (s *Settings) readFile(text []byte) error {
-	b := jsonc.ToJSON(text)
+	// Editors on Windows put a byte order mark in front.
+	b := jsonc.ToJSON(bytes.TrimPrefix(text, []byte("\ufeff")))
 	if len(strings.TrimSpace(string(b))) == 0 {
 		return nil
 	}

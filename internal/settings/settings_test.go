@@ -46,7 +46,7 @@ func TestMistakes(t *testing.T) {
 		file string
 		want string
 	}{
-		{args: []string{"--cancle=auto"}, want: "unknown flag --cancle=auto; did you mean --cancel?"},
+		{args: []string{"--cancle=auto"}, want: "unknown flag --cancle; did you mean --cancel?"},
 		{args: []string{"--cancel"}, want: "the flag --cancel needs a value: auto|native|emulate"},
 		{args: []string{"--cancel=natve"}, want: `the flag --cancel is auto, native, emulate, not "natve"; did you mean native?`},
 		{args: []string{"--max-agents=0"}, want: "a whole number from 1 to 1000"},
@@ -75,6 +75,28 @@ func TestMistakes(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v %v %q: got %v, want %q", c.args, c.env, c.file, err, c.want)
 		}
+	}
+}
+
+// A misspelt flag is shown by its name: its value may be a token.
+func TestAMistakeShowsNoValue(t *testing.T) {
+	_, err := Load([]string{"--bridge-tokn=hunter2"}, false, env(nil))
+	if err == nil || !strings.Contains(err.Error(), "--bridge-token?") || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestByteOrderMark(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.json")
+	if err := os.WriteFile(file, []byte("\ufeff{\r\n// a comment\r\n\"cancel\": \"native\",\r\n\"rules\": [1]}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Load(nil, false, env(map[string]string{"ACP_SHIM_CONFIG": file}))
+	if err != nil || s.Cancel != "native" {
+		t.Fatalf("got %+v, %v", s, err)
+	}
+	if rules, err := RulesOf(s.ConfigText); err != nil || string(rules) != "[1]" {
+		t.Errorf("rules %q, %v", rules, err)
 	}
 }
 
@@ -109,6 +131,16 @@ func TestDefaultsAreWhatTheTableSays(t *testing.T) {
 				t.Errorf("%s: %v", r.Name, *now)
 			}
 		}
+	}
+}
+
+func TestAFileWithoutAnEnd(t *testing.T) {
+	if _, err := os.Stat("/dev/zero"); err != nil {
+		t.Skip("there is no such file here")
+	}
+	_, err := Load([]string{"--config=/dev/zero"}, false, env(nil))
+	if err == nil || !strings.Contains(err.Error(), "is larger than 16 MiB") {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -20,7 +20,7 @@ const (
 	Request
 	// Notification has a method and no id.
 	Notification
-	// Response has an id, or a null one, and no method.
+	// Response has an id, or an error without one, and no method.
 	Response
 )
 

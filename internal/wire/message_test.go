@@ -43,6 +43,7 @@ func TestParse(t *testing.T) {
 		{"cut short", `{"id":1,"method":"x"`, Opaque, "1", "x", "", false},
 		{"cut in a string", `{"id":1,"method":"x`, Opaque, "1", "", "", false},
 		{"goes on", `{"id":1,"method":"x"} {}`, Opaque, "1", "x", "", false},
+		{"an answer that says nothing", `{"id":1,"x":2}`, Response, "1", "", "", false},
 		{"nothing in it", `{}`, Opaque, "", "", "", false},
 		{"deep", `{"id":1,"method":"x","params":{"a":` + deep + `,"sessionId":"s"}}`, Request, "1", "x", "s", false},
 		{"invalid UTF-8", "{\"id\":1,\"method\":\"x\",\"params\":{\"t\":\"\xff\",\"sessionId\":\"\xfe\"}}", Request, "1", "x", "\xfe", false},

@@ -35,7 +35,9 @@ func (m *Message) Parse(raw []byte) {
 		m.Kind = Request
 	case m.Method != "":
 		m.Kind = Notification
-	case m.ID.Found() && (m.Result.Found() || m.Error.Found()):
+	case m.ID.Found():
+		// Also one that has neither a result nor an error: whoever asked waits
+		// for nothing else.
 		m.Kind = Response
 	case m.Error.Found():
 		// Codex answers a notification with an error that has no id.
