@@ -9,6 +9,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"acp-shim/internal/textfile"
 	"acp-shim/internal/wire"
 	"acp-shim/proxy"
 )
@@ -64,7 +65,7 @@ func NewInjector(opt InjectOptions) (*Injector, error) {
 	var file []server
 	if opt.MCPConfig != "" {
 		var err error
-		if in.text, err = readFile(opt.MCPConfig); err != nil {
+		if in.text, err = textfile.Read(opt.MCPConfig); err != nil {
 			return nil, fmt.Errorf("--mcp-config: %w", err)
 		}
 		if file, err = in.readConfig(in.text); err != nil {

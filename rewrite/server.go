@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"os"
 	"strings"
+
+	"acp-shim/internal/textfile"
 )
 
 // nameValue is a header or a variable, as an entry lists them.
@@ -87,7 +89,7 @@ func newSource(getenv func(string) string) source {
 	if getenv == nil {
 		getenv = os.Getenv
 	}
-	return source{getenv, readFile}
+	return source{getenv, textfile.Read}
 }
 
 // value is what env:VAR or file:PATH stands for, or text itself. Its error never

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"acp-shim/internal/textfile"
+
 	"github.com/fsnotify/fsnotify"
 )
 
@@ -94,7 +96,7 @@ func readAgain(path string) ([]byte, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is no regular file, and is not read again", path)
 	}
-	return readFile(path)
+	return textfile.Read(path)
 }
 
 // Close ends the watching and waits for what it is doing.

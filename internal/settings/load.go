@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
+
+	"acp-shim/internal/textfile"
 
 	"github.com/tidwall/gjson"
 	"github.com/tidwall/jsonc"
@@ -188,7 +188,7 @@ func (s *Settings) file(flags *Settings, given map[string]bool, getenv func(stri
 	if path == "" {
 		return nil
 	}
-	b, err := readFile(path)
+	b, err := textfile.Read(path)
 	if err != nil {
 		if !asked && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)) {
 			return nil
@@ -200,22 +200,6 @@ func (s *Settings) file(flags *Settings, given map[string]bool, getenv func(stri
 		return fmt.Errorf("the config file %s: %w", path, err)
 	}
 	return nil
-}
-
-// fileMost is the largest config file that is read: a device has no end.
-const fileMost = 16 << 20
-
-func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, fileMost+1))
-	if err == nil && len(b) > fileMost {
-		err = fmt.Errorf("%s is larger than %d MiB", path, fileMost>>20)
-	}
-	return b, err
 }
 
 // RulesOf is the member rules of a config file's text, nil if it has none.
