@@ -163,7 +163,9 @@ func (s *Session) note(m *Message) {
 	}
 }
 
-var toolWord = []byte(`"tool_call`)
+// toolWord is in every update of a tool call. It begins with a byte that is rare
+// in frames: a search stops at each one that is like its first.
+var toolWord = []byte("_call")
 
 // admits tells that a frame may be sent for the session now.
 func (s *Session) admits(m *Message) bool {

@@ -73,15 +73,13 @@ func (w *Watch) Summary() []byte {
 	return b
 }
 
-// inUpdates and inResults are words one of which every frame with a figure has in
-// it: a cheap look before a close one. Nothing that is in every chunk, such as
-// "message", may have one in it.
-var (
-	inUpdates = [][]byte{[]byte(`"_meta"`), []byte(`"usage`)}
-	inResults = [][]byte{[]byte(`"_meta"`), []byte(`"usage"`)}
-)
+// words are those one of which every frame with a figure has in it: a cheap look
+// before a close one. Nothing that is in every chunk, such as "message", may
+// have one in it, and none begins with a quote: a search stops at each byte that
+// is like its first.
+var words = [][]byte{[]byte("_meta"), []byte("usage")}
 
-func mayCount(raw []byte, words [][]byte) bool {
+func mayCount(raw []byte) bool {
 	for _, w := range words {
 		if bytes.Contains(raw, w) {
 			return true
@@ -96,16 +94,7 @@ func (w *Watch) FromAgent(s *proxy.Step, m *proxy.Message) {
 	if prompt {
 		w.of(s.Session().ID()).Turns++
 	}
-	switch {
-	case m.Method == acp.ClientMethodSessionUpdate:
-		if !mayCount(m.Raw, inUpdates) {
-			return
-		}
-	case m.Kind == wire.Response && m.Result.Found():
-		if !mayCount(m.Raw, inResults) {
-			return
-		}
-	default:
+	if m.Method != acp.ClientMethodSessionUpdate && (m.Kind != wire.Response || !m.Result.Found()) || !mayCount(m.Raw) {
 		return
 	}
 	frame, list, soFar := figures(s, m)
