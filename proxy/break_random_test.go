@@ -1,6 +1,7 @@
 package proxy_test
 
 import (
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -13,16 +14,17 @@ import (
 	"acp-shim/proxy"
 )
 
+var (
+	schedules = flag.Int("schedules", 3000, "how many random schedules TestRandom plays")
+	firstSeed = flag.Int("first-seed", 0, "the seed of its first one")
+)
+
 // TestRandom plays short schedules of everything that can happen, in random
 // order, against promises that are kept by books of the test's own: what a client
 // and agents can see for themselves.
 func TestRandom(t *testing.T) {
-	n := 20000
-	if testing.Short() {
-		n = 300
-	}
-	for seed := range n {
-		if !playRandom(t, uint64(seed)) {
+	for seed := range *schedules {
+		if !playRandom(t, uint64(*firstSeed+seed)) {
 			return
 		}
 	}
