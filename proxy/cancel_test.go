@@ -143,6 +143,12 @@ func TestKnownToIgnore(t *testing.T) {
 		s.Client(prompt(id + 1))
 		s.Agent(gen+1, fmt.Sprintf(`{"id":"acp-shim/n/%d","result":{}}`, s.Own()))
 		s.Agent(gen+1, fmt.Sprintf(`{"id":%d,"result":{"stopReason":"end_turn"}}`, id+1))
+		if gen == 1 {
+			// A turn that ends by itself in the moment of a cancel honours nothing.
+			s.Client(prompt(5))
+			s.Client(cancelNotice)
+			s.Agent(2, `{"id":5,"result":{"stopReason":"end_turn"}}`)
+		}
 		s.Forget()
 	}
 	s.Client(prompt(30))

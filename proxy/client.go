@@ -69,6 +69,8 @@ func (c *Core) clientSays(m *Message) {
 	switch {
 	case m.Method == mInitialize && r != nil:
 		c.initialize(m, r)
+	case c.opening && !c.decided && c.heldSize+len(m.Raw) > heldLimit:
+		c.refuse(m, r, heldText)
 	case c.opening && !c.decided:
 		// Which profile applies is known when initialize is answered.
 		c.gate = append(c.gate, c.hold(m, r))
@@ -112,10 +114,12 @@ func (c *Core) unhold(h *held) {
 	}
 }
 
+const heldText = "acp-shim: more than 256 MiB of frames wait for the agent already"
+
 // route finds the session or the process that a frame is for.
 func (c *Core) route(m *Message, r *Request, again bool) {
 	if c.heldSize+len(m.Raw) > heldLimit {
-		c.refuse(m, r, "acp-shim: more than 256 MiB of frames wait for the agent already")
+		c.refuse(m, r, heldText)
 		return
 	}
 	if len(m.Session) > 0 {

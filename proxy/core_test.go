@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestRelay holds a plain relay to its promise: every line, in both directions,
@@ -374,4 +375,34 @@ func TestLoginChanged(t *testing.T) {
 	s.expect()
 	s.agent(1, `{"id":2,"result":{"stopReason":"end_turn"}}`)
 	s.expect(`client< {"id":2,"result":{"stopReason":"end_turn"}}`, "discard 1")
+}
+
+// TestSomethingWaitsForASoftEnd has a process that was given time to end hurried
+// when its session is wanted.
+func TestSomethingWaitsForASoftEnd(t *testing.T) {
+	s := opened(t, Options{IdleTimeout: time.Hour})
+	s.fire(timerKey{kind: timerIdle, name: "a"})
+	kill := timerKey{kind: timerKill, gen: 1}
+	if d := s.timers[kill]; d != soft*killAfter {
+		t.Fatalf("an idle process is killed after %v", d)
+	}
+	s.client(prompt(2, "a"))
+	if d := s.timers[kill]; d != killAfter {
+		t.Errorf("with a prompt behind it, it is killed after %v", d)
+	}
+}
+
+// TestBackgroundCommandMakesRoom has the only process busy with a command whose
+// end the agent never tells: it must not keep others waiting for good, and is not
+// ended for being idle.
+func TestBackgroundCommandMakesRoom(t *testing.T) {
+	s := opened(t, Options{MaxAgents: 1, IdleTimeout: time.Hour})
+	s.client(prompt(2, "a"))
+	s.agent(1, `{"method":"session/update","params":{"sessionId":"a","update":{"sessionUpdate":"tool_call","toolCallId":"t","status":"in_progress"}}}`)
+	s.agent(1, `{"id":2,"result":{"stopReason":"end_turn"}}`)
+	s.out = nil
+	s.fire(timerKey{kind: timerIdle, name: "a"})
+	s.expect()
+	s.client(`{"id":3,"method":"session/new","params":{"cwd":"/w"}}`)
+	s.expect("discard 1", "spawn 2")
 }

@@ -32,7 +32,7 @@
 // With an exclusive Policy every session has a process of its own:
 //
 //	state      prompt           client's load     close, delete       process gone
-//	cold       restore, hold    is the restore    forward, no load    -
+//	cold       restore, hold    is the restore    answered, forward   -
 //	opening    hold             hold              hold                cold; its load: error
 //	idle       running          forward           forward, then gone  cold
 //	running    hold             hold              cancel, hold        error, cold
@@ -40,10 +40,13 @@
 //	stuck      error            error             error               cold
 //	restoring  hold             replaces ours     hold                one retry, then failed
 //	                            while unsent
-//	failed     one new try      is the restore    forward             -
+//	failed     one new try      is the restore    answered, forward   -
 //	gone       forward          opening           forward             -
 //
-// "Cancelling" is running with a mark that the cancel's interceptor sets. Without
+// An opening has a limit of a minute, a restore of 20 seconds: then the process is
+// ended. A killing goes on while the process lives; its prompt is answered after
+// a second, and after six it is stuck. "Cancelling" is running with a mark that
+// the cancel's interceptor sets. Without
 // an exclusive policy there is one process for all sessions, nothing is held,
 // and nothing is ended.
 //

@@ -141,7 +141,7 @@ func (c *Core) finish() {
 	open := c.requests.all()
 	sortRequests(open)
 	for _, r := range open {
-		c.answer(r, ErrorBody(CodeInternal, "acp-shim has ended, since its input has; this request was not carried out to its end", nil), "the end")
+		c.answer(r, ErrorBody(CodeInternal, "acp-shim has ended; this request was not carried out to its end", nil), "the end")
 	}
 	for _, s := range c.sessions {
 		c.fx.release(s.id)

@@ -139,38 +139,35 @@ func (w *Writer) Path() string { return w.path }
 func (w *Writer) Frame(f *proxy.Frame) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.closed {
-		return
+	if c := w.begin(frameSize(f), Gap{Frames: 1, Bytes: uint64(len(f.Bytes))}); c != nil {
+		w.commit(appendFrame(c, w.seq, w.since(), f))
 	}
-	var c []byte
-	if w.gap() {
-		c = w.queue.reserve(frameSize(f))
-	}
-	w.seq++
-	if c == nil {
-		w.lose(Gap{Frames: 1, Bytes: uint64(len(f.Bytes))})
-		return
-	}
-	w.commit(appendFrame(c, w.seq, w.since(), f))
 }
 
 // Event records an event.
 func (w *Writer) Event(e *proxy.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if c := w.begin(eventSize(e), Gap{Events: 1, Bytes: uint64(len(e.Text) + len(e.Data))}); c != nil {
+		w.commit(appendEvent(c, w.seq, w.since(), e))
+	}
+}
+
+// begin takes a seq and makes room for what it numbers. Where there is none, or
+// the writer is closed, it returns nil; the former is counted as lost.
+func (w *Writer) begin(size int, lost Gap) []byte {
 	if w.closed {
-		return
+		return nil
 	}
 	var c []byte
 	if w.gap() {
-		c = w.queue.reserve(eventSize(e))
+		c = w.queue.reserve(size)
 	}
 	w.seq++
 	if c == nil {
-		w.lose(Gap{Events: 1, Bytes: uint64(len(e.Text) + len(e.Data))})
-		return
+		w.lose(lost)
 	}
-	w.commit(appendEvent(c, w.seq, w.since(), e))
+	return c
 }
 
 // gap puts a gap event in the queue where something was turned away. It reports
