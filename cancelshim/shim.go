@@ -224,6 +224,7 @@ func (c *Shim) FromAgent(s *proxy.Step, m *proxy.Message) {
 		t.updates++
 		t.tools = t.tools || len(t.session.Tools()) > 0
 	case wire.Request:
+		t.asked = true
 		c.settle(s, s.Asked())
 		s.Drop("the turn is being cancelled")
 	case wire.Response:

@@ -267,6 +267,13 @@ func TestEndsTheTurnAtACancelledPermission(t *testing.T) {
 	s.Forget()
 	s.Agent(1, `{"id":2,"result":{"stopReason":"end_turn"}}`)
 	s.Expect(`client< {"id":2,"result":{"stopReason":"cancelled"}}`)
+	// The same for one that is asked for after the cancel.
+	s.Client(prompt(3))
+	s.Client(cancelNotice)
+	s.Agent(1, `{"id":1,"method":"session/request_permission","params":{"sessionId":"a"}}`)
+	s.Forget()
+	s.Agent(1, `{"id":3,"result":{"stopReason":"end_turn"}}`)
+	s.Expect(`client< {"id":3,"result":{"stopReason":"cancelled"}}`)
 }
 
 // TestAnswersOddly has answers that say nothing, or not when the turn ends: each
