@@ -303,10 +303,11 @@ func (c *Core) clientAnswers(m *Message) {
 		c.tap(Client, Nobody, m.Raw, m, s.why, false)
 	case asked.settled || asked.agent.state >= condemned:
 		c.tap(Client, Nobody, m.Raw, m, "late", false)
+	case !bytes.Equal(asked.id, asked.as) && !m.Set(m.ID, string(asked.id)):
+		// Under the id that the client knows it would answer something else.
+		c.tap(Client, Nobody, m.Raw, m, "malformed", false)
+		c.settle(asked, ErrorBody(CodeInternal, "acp-shim: the client's answer is malformed", nil), "malformed")
 	default:
-		if !bytes.Equal(asked.id, asked.as) {
-			m.Set(m.ID, string(asked.id))
-		}
 		c.tap(Client, AgentPeer(asked.agent.gen), m.Raw, m, "", false)
 		c.fx.toAgent(asked.agent.gen, m.Raw)
 	}

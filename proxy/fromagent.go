@@ -115,6 +115,13 @@ func (c *Core) agentAsks(a *Agent, m *Message) {
 		}
 		x.as = c.freeID()
 	}
+	if !bytes.Equal(x.id, x.as) && !m.Object() {
+		// It cannot get another id, and under its own the client's answer to
+		// somebody else's request would be taken for its.
+		c.tap(AgentPeer(a.gen), Nobody, m.Raw, m, "malformed, and its id is taken", false)
+		c.shimToAgent(a, response(x.id, ErrorBody(-32600, "acp-shim: the request is malformed", nil)), "malformed")
+		return
+	}
 	c.asked.put(x.as, x)
 	a.asked = append(a.asked, x)
 	if c.pass(a, m, nil, x) {
