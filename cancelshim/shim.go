@@ -3,7 +3,6 @@ package cancelshim
 import (
 	"bytes"
 	"log/slog"
-	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/tidwall/gjson"
@@ -12,57 +11,15 @@ import (
 	"acp-shim/proxy"
 )
 
-// Mode is how a cancel is made to work.
-type Mode string
-
-const (
-	// Auto asks the agent, and ends its process where that does not help. For
-	// a connection whose processes are not exclusive it is Native.
-	Auto Mode = "auto"
-	// Native asks the agent and leaves it at that.
-	Native Mode = "native"
-	// Emulate does not ask, and ends the process at once.
-	Emulate Mode = "emulate"
-)
-
-// DefaultGrace is how long an agent has to settle a turn that was cancelled.
-const DefaultGrace = time.Second
-
-// answerWithin is when a cancel that was sent as a request is answered at the
-// latest.
-const answerWithin = 5 * time.Second
-
-// Options set a Shim up.
-type Options struct {
-	Mode Mode
-	// Grace is the time an agent has to settle a turn; 0 is DefaultGrace.
-	Grace time.Duration
-	// Memory remembers which builds ignore a cancel; nil for this run only.
-	Memory Memory
-}
-
 // Shim is the interceptor. Its methods run under the loop's lock.
 type Shim struct {
 	opt       Options
 	turns     map[string]*turn
+	asked     map[string]*asked         // cancels that only the agent carries out
+	silent    map[string]*silence       // turns that run, where silence is watched
 	terminals map[string]*proxy.Session // by the text of their ids
 	owner     map[string]*proxy.Agent
 }
-
-// turn is a turn that is being cancelled.
-type turn struct {
-	session *proxy.Session
-	prompt  *proxy.Request
-	asks    []*proxy.Request // cancels that want an answer
-	updates int              // that came since
-	tools   bool             // a tool was running at some time since
-	asked   bool             // the agent waited for the client, and was told of the cancel
-	killed  bool
-}
-
-// ended tells that the prompt was answered past the Shim, as one is whose answer
-// is longer than a frame may be.
-func (t *turn) ended() bool { return !t.killed && t.session.Running() != t.prompt }
 
 // New makes the interceptor.
 func New(opt Options) *Shim {
@@ -75,24 +32,31 @@ func New(opt Options) *Shim {
 	if opt.Memory == nil {
 		opt.Memory = &volatile{}
 	}
-	return &Shim{opt: opt, turns: map[string]*turn{}, terminals: map[string]*proxy.Session{}, owner: map[string]*proxy.Agent{}}
+	if opt.StallAction == "" {
+		opt.StallAction = StallLog
+	}
+	return &Shim{opt: opt, turns: map[string]*turn{}, asked: map[string]*asked{}, silent: map[string]*silence{}, terminals: map[string]*proxy.Session{}, owner: map[string]*proxy.Agent{}}
 }
 
 // Fatal marks that a frame of a turn must not pass a Shim that has panicked.
 func (*Shim) Fatal() {}
 
-const cancelled = `{"stopReason":"cancelled"}`
-
 // FromClient takes cancels, and sees which terminals the client has opened.
 func (c *Shim) FromClient(s *proxy.Step, m *proxy.Message) {
 	switch {
+	case m.Method == acp.AgentMethodSessionPrompt:
+		c.prompted(s)
 	case m.Method == acp.AgentMethodSessionCancel && !s.Own():
 		c.cancel(s, m, s.Request())
 	case m.Method == acp.AgentMethodSessionCancel:
 		c.cancel(s, m, nil)
 	case m.Method == "$/cancel_request":
 		c.cancelRequest(s)
-	case m.Kind == wire.Response && s.Asked() != nil && s.Asked().Method == acp.ClientMethodTerminalCreate:
+	case m.Kind == wire.Response && s.Asked() != nil:
+		c.heard(s)
+		if s.Asked().Method != acp.ClientMethodTerminalCreate {
+			return
+		}
 		if id := gjson.GetBytes(m.Text(m.Result), "terminalId"); id.Exists() && s.Session() != nil {
 			c.terminals[id.Raw], c.owner[id.Raw] = s.Session(), s.Agent()
 		}
@@ -103,6 +67,7 @@ func (c *Shim) FromClient(s *proxy.Step, m *proxy.Message) {
 // when that is done, nil for a notification.
 func (c *Shim) cancel(s *proxy.Step, m *proxy.Message, ask *proxy.Request) {
 	if !s.Exclusive() {
+		c.ask(s)
 		return
 	}
 	sess := s.Session()
@@ -120,6 +85,7 @@ func (c *Shim) cancel(s *proxy.Step, m *proxy.Message, ask *proxy.Request) {
 		c.over(s, t)
 	}
 	if t := c.turns[sess.ID()]; t != nil {
+		t.stalled = 0 // now it is the client who wants it
 		if ask != nil {
 			t.asks = append(t.asks, ask)
 			s.After(answerWithin, "answer "+sess.ID())
@@ -132,6 +98,7 @@ func (c *Shim) cancel(s *proxy.Step, m *proxy.Message, ask *proxy.Request) {
 		return
 	}
 	t := c.begin(s, sess)
+	c.press(s, t)
 	if ask != nil {
 		t.asks = append(t.asks, ask)
 		s.After(answerWithin, "answer "+sess.ID())
@@ -153,39 +120,15 @@ func (c *Shim) cancelRequest(s *proxy.Step) {
 	if !s.Exclusive() || sess == nil || r == nil || sess.Running() != r || c.turns[sess.ID()] != nil {
 		return
 	}
-	if t := c.begin(s, sess); !t.killed {
-		s.ToAgent(sess.Agent(), proxy.Notice(acp.AgentMethodSessionCancel, proxy.Object("sessionId", sess.AgentID())), "for $/cancel_request")
+	t := c.begin(s, sess)
+	if c.press(s, t); !t.killed {
+		c.tell(s, sess, "for $/cancel_request")
 	}
 }
 
-// begin settles what the agent has open at the client, and either starts the
-// grace period or has the process ended at once.
-func (c *Shim) begin(s *proxy.Step, sess *proxy.Session) *turn {
-	t := &turn{session: sess, prompt: sess.Running(), tools: len(sess.Tools()) > 0}
-	c.turns[sess.ID()] = t
-	for _, x := range sess.Asked() {
-		t.asked = true
-		c.settle(s, x)
-	}
-	s.Cancelling(sess, true)
-	s.Event(proxy.Event{Kind: "cancel", Agent: sess.Agent().Gen(), Session: sess.ID(), Text: "begins"})
-	switch {
-	case sess.Native():
-		// That it does not settle says nothing: its prompts are answered early.
-	case c.opt.Mode == Emulate:
-		c.end(s, t, "cancelled")
-	case c.opt.Mode == Auto && c.opt.Memory.Ignores(sess.Agent()):
-		c.end(s, t, "cancelled; this build is known to ignore it")
-	case c.opt.Mode == Auto:
-		s.After(c.opt.Grace, "grace "+sess.ID())
-	}
-	return t
-}
-
-func (c *Shim) end(s *proxy.Step, t *turn, why string) {
-	t.killed = true
-	s.Event(proxy.Event{Kind: "cancel", Agent: t.session.Agent().Gen(), Session: t.session.ID(), Text: why})
-	s.Recycle(t.session, why)
+// tell sends the agent a cancel that the client has not sent as such.
+func (c *Shim) tell(s *proxy.Step, sess *proxy.Session, why string) {
+	s.ToAgent(sess.Agent(), proxy.Notice(acp.AgentMethodSessionCancel, proxy.Object("sessionId", sess.AgentID())), why)
 }
 
 func (c *Shim) nothing(s *proxy.Step, ask *proxy.Request, why string) {
@@ -212,7 +155,18 @@ func (c *Shim) FromAgent(s *proxy.Step, m *proxy.Message) {
 		delete(c.terminals, id)
 		delete(c.owner, id)
 	}
-	if len(c.turns) == 0 || s.Session() == nil {
+	c.heard(s)
+	if len(c.asked) > 0 {
+		c.asks(s, m)
+	}
+	if len(c.turns) == 0 {
+		return
+	}
+	if refuses(m) && c.cancelling(s.Agent()) {
+		s.Drop("it has no cancel, and says so of one that wanted no answer")
+		return
+	}
+	if s.Session() == nil {
 		return
 	}
 	t := c.turns[s.Session().ID()]
@@ -223,6 +177,9 @@ func (c *Shim) FromAgent(s *proxy.Step, m *proxy.Message) {
 	case wire.Notification:
 		t.updates++
 		t.tools = t.tools || len(t.session.Tools()) > 0
+		if t.early {
+			s.Drop("the turn is over for the client")
+		}
 	case wire.Request:
 		t.asked = true
 		c.settle(s, s.Asked())
@@ -234,57 +191,34 @@ func (c *Shim) FromAgent(s *proxy.Step, m *proxy.Message) {
 	}
 }
 
-// settled makes the agent's own answer to a cancelled prompt what clients
-// expect: an error, above all a -32000, would be read as a failure or as "log
-// in". A turn that had ended in the same moment keeps its answer.
-func (c *Shim) settled(s *proxy.Step, m *proxy.Message, t *turn) {
-	stop := gjson.GetBytes(m.Text(m.Result), "stopReason").Str
-	if m.Error.Found() {
-		whole := wire.Span{Off: bytes.IndexByte(m.Raw, '{'), End: len(m.Raw)}
-		if e, ok := m.Member(whole, "error"); ok {
-			m.Splice(e.Key.Off, e.Value.End-e.Key.Off, proxy.ResultBody(cancelled))
-		}
-		stop = "cancelled"
-	}
-	if stop == "end_turn" && t.asked {
-		// It could not have ended by itself: it waited for the client.
-		if at, ok := m.At(m.Result, "stopReason"); ok && m.Set(at, `"cancelled"`) {
-			stop = "cancelled"
-		}
-	}
-	if stop == "cancelled" {
-		c.failTools(s, t.session)
-		// A turn that had ended by itself tells nothing of the build.
-		c.opt.Memory.Note(s.Agent(), true)
-	}
-	s.Event(proxy.Event{Kind: "cancel", Agent: s.Agent().Gen(), Session: t.session.ID(), Text: "settled by the agent"})
-	c.over(s, t)
+// refuses tells an error that answers nothing. To a cancel, which wants no
+// answer, codex says that it has no such method with an error that has no id.
+func refuses(m *proxy.Message) bool {
+	return m.Method == "" && m.Error.Found() && (!m.ID.Found() || string(m.Text(m.ID)) == "null") &&
+		gjson.GetBytes(m.Text(m.Error), "code").Int() == noSuchMethod
 }
 
-// failTools gives every tool call that is open the end that it will not get
-// from the agent.
-func (c *Shim) failTools(s *proxy.Step, sess *proxy.Session) {
-	for _, id := range sess.Tools() {
-		s.ToClient(proxy.Notice(acp.ClientMethodSessionUpdate, proxy.Object(
-			"sessionId", sess.ID(),
-			"update.sessionUpdate", "tool_call_update",
-			"update.toolCallId", proxy.Raw(id),
-			"update.status", "failed")), "a tool call is left open")
+// cancelling tells that a turn of process a is being cancelled.
+func (c *Shim) cancelling(a *proxy.Agent) bool {
+	for _, t := range c.turns {
+		if t.session.Agent() == a {
+			return true
+		}
 	}
-}
-
-func (c *Shim) over(s *proxy.Step, t *turn) {
-	delete(c.turns, t.session.ID())
-	s.After(0, "grace "+t.session.ID())
-	s.After(0, "answer "+t.session.ID())
-	for _, ask := range t.asks {
-		s.Answer(ask, proxy.ResultBody("{}"), "the turn is over")
-	}
+	return false
 }
 
 // Timer ends a grace period, and the patience of a cancel that wants an answer.
 func (c *Shim) Timer(s *proxy.Step, key string) {
 	what, id, _ := bytes.Cut([]byte(key), []byte(" "))
+	switch string(what) {
+	case "stall":
+		c.tick(s, string(id))
+		return
+	case "asked":
+		c.unanswered(s, string(id))
+		return
+	}
 	t := c.turns[string(id)]
 	if t == nil {
 		return
@@ -303,6 +237,13 @@ func (c *Shim) Timer(s *proxy.Step, key string) {
 	if t.killed || t.session.Agent() == nil || t.session.Agent().Condemned() {
 		return
 	}
+	if t.stalled > 0 {
+		c.leave(s, t)
+		return
+	}
+	if c.opt.Mode != Auto {
+		return
+	}
 	if t.updates > 0 && !t.tools {
 		c.opt.Memory.Note(t.session.Agent(), false)
 	}
@@ -314,10 +255,15 @@ func (c *Shim) Timer(s *proxy.Step, key string) {
 // whether it was ended for that or died of it.
 func (c *Shim) Exit(s *proxy.Step, a *proxy.Agent) {
 	if !s.Exclusive() {
+		for id, t := range c.turns {
+			if t.session.Agent() == a {
+				delete(c.turns, id)
+			}
+		}
 		return
 	}
 	s.Sessions(func(sess *proxy.Session) {
-		if sess.Agent() == a && sess.Running() != nil {
+		if t := c.turns[sess.ID()]; sess.Agent() == a && sess.Running() != nil && (t == nil || !t.early) {
 			c.failTools(s, sess)
 		}
 	})
@@ -335,7 +281,7 @@ func (c *Shim) Exit(s *proxy.Step, a *proxy.Agent) {
 		if t.session.Agent() != a {
 			continue
 		}
-		s.Answer(t.prompt, proxy.ResultBody(cancelled), "cancelled")
+		s.Answer(t.prompt, t.result(), "cancelled")
 		c.over(s, t)
 	}
 }

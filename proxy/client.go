@@ -218,7 +218,7 @@ func (c *Core) cancelRequest(m *Message) bool {
 	if !ok {
 		return false
 	}
-	r, ok := c.requests.get(m.Text(id))
+	r, ok := c.requests.find(m.Text(id), waiting)
 	if !ok || !r.Held() {
 		if ok && r.agent != nil && r.agent.state < condemned {
 			c.sendCancelRequest(m, r)

@@ -191,6 +191,7 @@ func (c *Core) agentAnswers(a *Agent, m *Message) {
 	if sent {
 		c.closeRequest(r)
 	}
+	c.unwound(r)
 	c.afterAnswer(a, r, m)
 	if a.open == 0 {
 		c.renewIfIdle(a)
@@ -235,6 +236,40 @@ func (c *Core) answer(r *Request, body, why string) {
 		c.notOpened(r)
 	case a.state < condemned && a.open == 0:
 		c.settled()
+	}
+}
+
+// answerEarly answers a prompt whose turn goes on in its process.
+func (c *Core) answerEarly(r *Request, body, why string) {
+	if r == nil || r.answered {
+		return
+	}
+	s := r.session
+	if s == nil || s.running != r || r.agent == nil || r.agent.state >= condemned {
+		c.answer(r, body, why)
+		return
+	}
+	r.answered, r.early = true, true
+	r.agent.open--
+	c.shimToClient(response(r.id, body), why)
+	c.unwind(s)
+	c.settleIfIdle(s)
+	c.settled()
+}
+
+// unwind ends the process of a session whose turn the client has an answer to,
+// when something waits for the turn's end.
+func (c *Core) unwind(s *Session) {
+	if c.policy.Exclusive && s.unwinding() && len(s.queue) > 0 {
+		c.recycle(s, "its last turn does not end")
+	}
+}
+
+// unwound takes a prompt off the books that was answered early.
+func (c *Core) unwound(r *Request) {
+	if r.early {
+		r.early = false
+		c.requests.drop(r.id, func(x *Request) bool { return x == r })
 	}
 }
 
@@ -322,6 +357,10 @@ func (c *Core) agentTooLong(gen int, head []byte, limit int) {
 	if a != nil && m.ID.Found() && m.Method == "" {
 		if r, ok := c.requests.find(m.Text(m.ID), sentTo(a)); ok {
 			c.answer(r, ErrorBody(CodeInternal, "acp-shim: the agent's answer was longer than "+strconv.Itoa(limit>>20)+" MiB; raise --max-frame", nil), "too long")
+			if r.early {
+				c.unwound(r)
+				c.settleTurn(r.session)
+			}
 			if r.room != nil || r.session != nil && r.session.restore.opener == r {
 				// It may hold the session now, and nobody knows.
 				c.condemn(a, "its answer was too long", soft)

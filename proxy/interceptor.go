@@ -123,6 +123,14 @@ func (s *Step) Answer(r *Request, body, why string) {
 	s.verbs = append(s.verbs, func() { s.core.answer(r, body, why) })
 }
 
+// AnswerEarly answers a prompt whose turn runs on in the process. The session
+// takes no other prompt before the agent has ended that turn, and what it then
+// answers is swallowed; where something waits for it, its process is ended. What
+// the turn still says must be dropped by the interceptor.
+func (s *Step) AnswerEarly(r *Request, body, why string) {
+	s.verbs = append(s.verbs, func() { s.core.answerEarly(r, body, why) })
+}
+
 // Settle answers a request of the agent in the client's place. The client's own
 // answer, which may still come, is swallowed.
 func (s *Step) Settle(a *Asked, body, why string) {

@@ -272,6 +272,7 @@ func (c *Core) failRequests(a *Agent, text string) {
 	}
 	sortRequests(list)
 	for _, r := range list {
+		c.unwound(r)
 		c.answer(r, ErrorBody(CodeInternal, text, c.exitData(a)), "the agent is gone")
 	}
 	for id, r := range c.own {

@@ -100,7 +100,7 @@ func (c *Core) evict() bool {
 func (c *Core) oldestIdle(tools bool) *Session {
 	var oldest *Session
 	for _, s := range c.sessions {
-		if s.state != Idle || s.agent == nil || len(s.tools) > 0 && !tools || len(s.queue) > 0 || len(s.agent.sessions) > 1 || s.agent.open > 0 {
+		if s.state != Idle && !(tools && s.unwinding()) || s.agent == nil || len(s.tools) > 0 && !tools || len(s.queue) > 0 || len(s.agent.sessions) > 1 || s.agent.open > 0 {
 			continue
 		}
 		if oldest == nil || s.lastUse < oldest.lastUse {
@@ -332,7 +332,7 @@ func (c *Core) idleTimeout(k timerKey) {
 		return
 	}
 	s := c.sessions[k.name]
-	if s == nil || s.state != Idle || s.agent == nil || len(s.agent.sessions) > 1 || s.agent.open > 0 {
+	if s == nil || s.state != Idle && !s.unwinding() || s.agent == nil || len(s.agent.sessions) > 1 || s.agent.open > 0 {
 		return
 	}
 	if len(s.tools) > 0 {

@@ -13,6 +13,7 @@ type Request struct {
 	own      func(m *Message, failure string)
 	held     *held
 	answered bool
+	early    bool   // answered, and the agent has not ended its turn yet
 	order    uint64 // its place among the frames sent for its session
 	sequence uint64 // its place among the client's requests
 	setting  string // what it sets, by the frame as it was sent
@@ -24,8 +25,11 @@ type Request struct {
 
 // sentTo tells requests that process a has not answered.
 func sentTo(a *Agent) func(*Request) bool {
-	return func(r *Request) bool { return r.agent == a && !r.answered }
+	return func(r *Request) bool { return r.agent == a && (!r.answered || r.early) }
 }
+
+// waiting tells requests that the client has no answer to.
+func waiting(r *Request) bool { return !r.answered }
 
 // ID is the raw text of its id.
 func (r *Request) ID() string { return string(r.id) }

@@ -75,6 +75,11 @@ func (s *Session) Agent() *Agent { return s.agent }
 // Running is the prompt whose turn runs, or nil.
 func (s *Session) Running() *Request { return s.running }
 
+// unwinding tells that its turn is over for the client, and not in its process.
+func (s *Session) unwinding() bool {
+	return s.state == Running && s.running != nil && s.running.early
+}
+
 // Native tells that its agent answers a prompt before the turn is over, as
 // protocol version 2 has it; then nobody but the agent can tell when it is.
 func (s *Session) Native() bool { return s.native }
@@ -218,6 +223,7 @@ func (c *Core) sessionFrame(s *Session, m *Message, r *Request, again bool) {
 	if s.state == Killing {
 		c.hurry(s.agent)
 	}
+	c.unwind(s)
 	if len(s.queue) == 1 {
 		c.wake(s)
 	}
@@ -339,7 +345,7 @@ func (c *Core) settleTurn(s *Session) {
 
 // settleIfIdle arms the timer that ends the process of an idle session.
 func (c *Core) settleIfIdle(s *Session) {
-	if s.state == Idle && c.opt.IdleTimeout > 0 {
+	if (s.state == Idle || s.unwinding()) && c.opt.IdleTimeout > 0 {
 		c.fx.arm(timerKey{kind: timerIdle, name: s.id}, c.opt.IdleTimeout)
 	}
 }

@@ -59,7 +59,11 @@ func (c *chain) build(s *shim) error {
 	}
 	c.list = []proxy.Interceptor{
 		rewrite.NewPermissions(rewrite.Mode(s.set.Permissions)),
-		cancelshim.New(cancelshim.Options{Mode: cancelshim.Mode(s.set.Cancel), Grace: s.set.Grace, Memory: cancels{c.facts}}),
+		cancelshim.New(cancelshim.Options{
+			Mode: cancelshim.Mode(s.set.Cancel), Grace: s.set.Grace, Memory: cancels{c.facts},
+			Stall: s.set.Stall, StallAction: cancelshim.StallAction(s.set.StallAction),
+			Relay: s.set.Profile == "none",
+		}),
 		c.usage,
 		c.injector,
 		c.rewriter,

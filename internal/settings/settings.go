@@ -30,6 +30,8 @@ type Settings struct {
 
 	Cancel      string
 	Grace       time.Duration
+	Stall       time.Duration
+	StallAction string
 	Permissions string
 
 	Record    string
@@ -115,6 +117,10 @@ func Rows() []Row {
 			at: func(s *Settings) any { return &s.Cancel }},
 		{Name: "cancel-grace", Value: "DURATION", Default: "1s", kind: duration, min: 1, max: 600_000, Help: "how long the agent has to honour a cancel",
 			at: func(s *Settings) any { return &s.Grace }},
+		{Name: "stall-timeout", Value: "DURATION", Default: "0", kind: duration, min: 0, max: 366 * 24 * 3600 * 1000, Help: "how long a turn may be silent while it waits for nothing of the client's; 0 for ever",
+			at: func(s *Settings) any { return &s.Stall }},
+		{Name: "stall-action", Default: "log", kind: choice, values: []string{"log", "settle", "recycle"}, Help: "what becomes of such a turn: a line in the log, taken as ended, or ended with its process",
+			at: func(s *Settings) any { return &s.StallAction }},
 		{Name: "permissions", Default: "ask", kind: choice, values: []string{"ask", "allow", "deny"}, Help: "let the client answer permission requests, or answer them in its place",
 			at: func(s *Settings) any { return &s.Permissions }},
 		{Name: "record", Value: "FILE|DIR", kind: text, Help: "write a capture of the traffic, secrets replaced",
@@ -173,7 +179,7 @@ func (r Row) Many() bool { return r.kind == list }
 // defaults are the settings before anything is read.
 func defaults() *Settings {
 	return &Settings{
-		Profile: "auto", Cancel: "auto", Grace: time.Second, Permissions: "ask", MaxAgents: 6, Standby: "auto",
+		Profile: "auto", Cancel: "auto", Grace: time.Second, StallAction: "log", Permissions: "ask", MaxAgents: 6, Standby: "auto",
 		IdleTimeout: time.Hour, Remember: true, MaxFrame: 256, LogLevel: "info", LogFormat: "text",
 	}
 }
