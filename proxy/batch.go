@@ -8,7 +8,7 @@ import "acp-shim/internal/wire"
 func (c *Core) batch(m *Message) {
 	a := c.primary()
 	if a == nil {
-		c.shimToClient(response([]byte("null"), ErrorBody(CodeInternal, c.crashText(), nil)), "refused")
+		c.shimToClient(response([]byte("null"), ErrorBody(CodeInternal, c.crashText(nil), nil)), "refused")
 		return
 	}
 	whole := Span{Off: indexOf(m.Raw, '['), End: len(m.Raw)}

@@ -146,7 +146,7 @@ func (c *Core) route(m *Message, r *Request, again bool) {
 // it until a takes frames. With no process to be had it is refused.
 func (c *Core) send(a *Agent, m *Message, r *Request, again bool) {
 	if a == nil {
-		c.refuse(m, r, c.crashText())
+		c.refuse(m, r, c.crashText(nil))
 		return
 	}
 	if !a.takes() {

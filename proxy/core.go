@@ -74,7 +74,7 @@ type Core struct {
 	sessions map[string]*Session
 	alias    map[string]*Session // by the agent's id where it differs
 	waiting  []*held             // wait for a process to be free
-	crashes  int
+	crashes  int // of processes that held no session, or several
 
 	requests idTable[*Request] // of the client, by its id
 	asked    idTable[*Asked]   // of agents, by the id that the client knows
@@ -87,6 +87,7 @@ type Core struct {
 	inputEnd bool // the client will ask for nothing more
 	ending   bool // the processes have been told so
 	standby  bool // a process would have been of use
+	reloads  bool // the client opens sessions again that are open
 	finished bool
 	told     bool // to end at once
 	code     int  // the exit code
@@ -210,7 +211,7 @@ func (c *Core) timer(k timerKey) {
 	case timerEnd:
 		c.endTimeout()
 	case timerCrash:
-		c.crashes--
+		c.calm(k.name)
 	case timerBlocked:
 		if a := c.agentOf(k.gen); a != nil {
 			c.fx.log(slog.LevelError, "the agent takes no input; it is ended", "agent", a.gen)

@@ -27,7 +27,21 @@ func (c *Core) exitText(a *Agent, e Exit, wanted bool) string {
 	if e.Stderr != "" && !wanted {
 		text += "; its last words: " + e.Stderr
 	}
+	if len(a.sessions) == 1 {
+		text += c.advice(e.Stderr, a.sessions[0])
+	}
 	return text
+}
+
+// advice is what the profile knows to do about a failure, as the end of a text.
+func (c *Core) advice(text string, s *Session) string {
+	if c.policy.Advise == nil {
+		return ""
+	}
+	if advice := c.policy.Advise(text, s.id); advice != "" {
+		return "; " + advice
+	}
+	return ""
 }
 
 // exitData is the machine's part of the same error.
@@ -35,15 +49,46 @@ func (c *Core) exitData(a *Agent) any {
 	return map[string]any{"reason": "agent_gone", "agent": a.gen, "exit": a.exit}
 }
 
-func (c *Core) crashText() string {
+func (c *Core) crashText(s *Session) string {
 	if c.ending {
 		return "acp-shim is ending"
 	}
+	last := c.lastExit
+	if c.looping(s) && c.crashes < crashLimit {
+		last = s.exit
+	}
 	text := fmt.Sprintf("acp-shim: the agent ended %d times within %d s and is not started again before that has passed", crashLimit, int(crashWindow.Seconds()))
-	if c.lastExit != "" {
-		text += "; last: " + c.lastExit
+	if last != "" {
+		text += "; last: " + last
 	}
 	return text
+}
+
+// crashed counts a process that ended by itself. One that held a single session
+// may have died of that, and no other session shall wait for it.
+func (c *Core) crashed(a *Agent) {
+	k := timerKey{kind: timerCrash, gen: a.gen}
+	if c.policy.Exclusive && len(a.sessions) == 1 {
+		a.sessions[0].crashes++
+		k.name = a.sessions[0].id
+	} else {
+		c.crashes++
+	}
+	c.fx.arm(k, crashWindow)
+}
+
+// calm is the event that a crash is long enough ago.
+func (c *Core) calm(session string) {
+	if session == "" {
+		c.crashes--
+	} else if s := c.sessions[session]; s != nil {
+		s.crashes = max(0, s.crashes-1)
+	}
+}
+
+// looping tells that processes, or those of s, keep crashing.
+func (c *Core) looping(s *Session) bool {
+	return c.crashes >= crashLimit || s != nil && s.crashes >= crashLimit
 }
 
 // clientEOF is the event that the client has ended its output: it will ask for

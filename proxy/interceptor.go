@@ -60,6 +60,10 @@ type Policy struct {
 	RepeatAuth func(methodID string) bool
 	// Close tells that session/close works although it is not advertised.
 	Close bool
+	// Advise knows a way out of a failure by the text of an error or by a
+	// process's last words, for the session with this id, "" if it has none. It
+	// is put behind the text that the client gets. Nil knows none.
+	Advise func(text, session string) string
 }
 
 // Step is one frame, timer or exit on its way through the chain, and the verbs

@@ -16,7 +16,7 @@ func (c *Core) start() { c.spawn() }
 func (c *Core) initialize(m *Message, r *Request) {
 	a := c.primary()
 	if a == nil {
-		c.refuse(m, r, c.crashText())
+		c.refuse(m, r, c.crashText(nil))
 		return
 	}
 	c.opening = c.opening || c.agent0 == nil
@@ -197,9 +197,11 @@ func (c *Core) gone(gen int, e Exit) {
 	c.fx.log(slog.LevelInfo, "a process is gone", "agent", gen, "exit", e.Words, "wanted", wanted)
 	text := c.exitText(a, e, wanted)
 	c.lastExit = text
+	for _, s := range a.sessions {
+		s.exit = text
+	}
 	if !wanted && !c.ending {
-		c.crashes++
-		c.fx.arm(timerKey{kind: timerCrash, gen: gen}, crashWindow)
+		c.crashed(a)
 	}
 	c.exitChain(a)
 	sessions := a.sessions
@@ -213,6 +215,7 @@ func (c *Core) gone(gen int, e Exit) {
 	c.failQueued(a, text)
 	for _, s := range sessions {
 		c.wake(s)
+		c.revive(s)
 	}
 	if c.ending {
 		c.ended()

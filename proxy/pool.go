@@ -44,21 +44,24 @@ func (c *Core) primary() *Agent {
 			return a
 		}
 	}
-	if c.ending || c.crashes >= crashLimit {
+	if c.ending || c.looping(nil) {
 		return nil
 	}
 	return c.spawn()
 }
 
-// pick is a process that a session can be opened in, or nil where there can be
-// none for now.
-func (c *Core) pick() *Agent {
+// pick is a process that a session can be opened in, s or a new one, or nil
+// where there can be none for now.
+func (c *Core) pick(s *Session) *Agent {
+	if c.looping(s) {
+		return nil
+	}
 	for _, a := range c.agents {
 		if a.free() {
 			return a
 		}
 	}
-	if c.crashes >= crashLimit || c.ending {
+	if c.ending {
 		return nil
 	}
 	c.standby = true
@@ -112,7 +115,7 @@ func (c *Core) oldestIdle(tools bool) *Session {
 
 // newSession sends a session/new to a process that is free.
 func (c *Core) newSession(m *Message, r *Request, again bool) {
-	a := c.pick()
+	a := c.pick(nil)
 	if a == nil {
 		c.starve(nil, m, r, again)
 		return
@@ -125,11 +128,11 @@ func (c *Core) newSession(m *Message, r *Request, again bool) {
 // starve keeps a frame until a process is free, or refuses it while processes
 // keep crashing.
 func (c *Core) starve(s *Session, m *Message, r *Request, again bool) {
-	if c.crashes >= crashLimit || c.ending {
+	if c.looping(s) || c.ending {
 		if m != nil {
-			c.refuse(m, r, c.crashText())
+			c.refuse(m, r, c.crashText(s))
 		} else if s != nil {
-			s.failure = c.crashText()
+			s.failure = c.crashText(s)
 			s.state, s.starved = Failed, false
 			c.failQueue(s)
 		}
@@ -256,6 +259,7 @@ func (c *Core) recycle(s *Session, why string) {
 	if s == nil || s.agent == nil || s.agent.state >= condemned {
 		return
 	}
+	s.revive = true
 	c.condemn(s.agent, why, hard)
 	for _, a := range c.agents {
 		if a.free() {

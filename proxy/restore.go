@@ -40,7 +40,7 @@ func (s *Session) replaying(a *Agent) bool {
 func (c *Core) openSession(s *Session, m *Message, r *Request, again bool) {
 	a := s.agent // one that was to restore it
 	if a == nil || a.state >= condemned {
-		a = c.pick()
+		a = c.pick(s)
 	}
 	if a == nil {
 		c.starve(s, m, r, again)
@@ -125,7 +125,7 @@ func (c *Core) beginRestore(s *Session) {
 		c.nobodys(s)
 		return
 	}
-	a := c.pick()
+	a := c.pick(s)
 	if a == nil {
 		c.starve(s, nil, nil, false)
 		return
@@ -137,6 +137,23 @@ func (c *Core) beginRestore(s *Session) {
 	c.event(&Event{Kind: "restore", Agent: a.gen, Session: s.id, Text: "begins"})
 	if a.takes() && a.state == ready {
 		c.sendLoad(s, c.loadMethod(a))
+	}
+}
+
+// revive loads a session again whose process was ended for a cancel, so that its
+// next prompt does not wait for that. A client that opens its sessions itself
+// before each turn, as pi does, would only have the agent load it twice.
+func (c *Core) revive(s *Session) {
+	want := s.revive && !c.reloads && s.state == Cold && len(s.queue) == 0 && s.open != nil && !c.ending
+	s.revive = false
+	if !want || c.looping(s) {
+		return
+	}
+	for _, a := range c.agents {
+		if a.free() {
+			c.beginRestore(s)
+			return
+		}
 	}
 }
 
@@ -212,7 +229,11 @@ func (c *Core) restored(s *Session, m *Message, failure string) {
 		// known only of what was made in this run.
 		c.sendLoad(s, mNew)
 	default:
-		c.failSession(s, fmt.Sprintf("acp-shim: session %s could not be opened again after its agent process was replaced: %s; the next request tries once more, or start a new session", s.id, reason))
+		next := "; the next request tries once more, or start a new session"
+		if advice := c.advice(string(m.Text(m.Error)), s); advice != "" {
+			next = advice
+		}
+		c.failSession(s, fmt.Sprintf("acp-shim: session %s could not be opened again after its agent process was replaced: %s%s", s.id, reason, next))
 	}
 }
 

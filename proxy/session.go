@@ -57,6 +57,9 @@ type Session struct {
 	tools      []string // calls that have begun and have no final state
 	restore    restore
 	starved    bool   // its frames wait for a process to be free
+	crashes    int    // of its processes, not long ago
+	exit       string // how the last one ended, in words
+	revive     bool   // it is loaded again at once when its process is dead
 	failure    string // why it is Failed
 }
 
@@ -211,6 +214,9 @@ func (c *Core) sessionFrame(s *Session, m *Message, r *Request, again bool) {
 		s.state = Cold
 		c.deliver(s, m, r, again)
 		return
+	}
+	if r != nil && (m.Method == mLoad || m.Method == mResume) && s.open != nil {
+		c.reloads = true
 	}
 	if len(s.queue) == 0 && s.admits(m) {
 		c.deliver(s, m, r, again)

@@ -16,6 +16,7 @@ type tail struct {
 	skip func([]byte) bool
 
 	mu       sync.Mutex
+	reason   string // the last line that says why the process ends
 	lines    []string
 	size     int
 	open     bool // the last line has no end yet
@@ -51,6 +52,9 @@ func (t *tail) add(piece []byte) {
 	if strings.TrimSpace(text) == "" && !t.open {
 		return
 	}
+	if strings.HasPrefix(text, "panic: ") || strings.HasPrefix(text, "fatal error: ") {
+		t.reason = text
+	}
 	t.lines = append(t.lines, text)
 	t.size += len(text) + 1
 	for t.size > tailBytes {
@@ -62,7 +66,13 @@ func (t *tail) add(piece []byte) {
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return strings.Join(t.lines, "\n")
+	all := strings.Join(t.lines, "\n")
+	if !strings.Contains(all, t.reason) {
+		// The stacks of a program in Go are longer than what is kept, and what
+		// they are about stands above them.
+		all = t.reason + "\n...\n" + all
+	}
+	return all
 }
 
 // shorten cuts a line to what the tail keeps of it.

@@ -67,6 +67,22 @@ func TestTailShortensLongLines(t *testing.T) {
 	}
 }
 
+// TestTailKeepsTheReason has a panic whose stacks are longer than the tail.
+func TestTailKeepsTheReason(t *testing.T) {
+	var tl tail
+	tl.add([]byte("I0000 up\n"))
+	tl.add([]byte("panic: no such thing\n"))
+	if got := tl.String(); got != "I0000 up\npanic: no such thing" {
+		t.Errorf("%q", got)
+	}
+	for i := range 1000 {
+		tl.add(fmt.Appendf(nil, "main.f(%d)\n", i))
+	}
+	if got := tl.String(); !strings.HasPrefix(got, "panic: no such thing\n...\nmain.f(") || !strings.HasSuffix(got, "main.f(999)") {
+		t.Errorf("%.60q", got)
+	}
+}
+
 func TestTailSkipsWholeLines(t *testing.T) {
 	tl := tail{skip: func(b []byte) bool { return strings.HasPrefix(string(b), "RAW") }}
 	for _, piece := range []string{"RAW 1", "RAW 2", "x\n", "kept\n", "RAW\n", "also ", "RAW kept\n"} {

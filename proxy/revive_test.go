@@ -1,0 +1,114 @@
+package proxy
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// boot starts process gen and answers the shim's initialize.
+func (s *script) boot(gen int) {
+	s.core.started(gen, 100+gen)
+	s.agent(gen, fmt.Sprintf(ownInitReply, s.core.ownSeq))
+}
+
+// TestCrashLoopOfASession has a conversation that kills every process it is
+// loaded in: the others are not refused for it.
+func TestCrashLoopOfASession(t *testing.T) {
+	s := opened(t, Options{})
+	s.core.gone(1, Exit{Words: "exited with code 1"})
+	s.client(prompt(10, "a"))
+	for gen := 2; gen <= crashLimit; gen++ { // the second try is the shim's
+		s.boot(gen)
+		s.core.gone(gen, Exit{Words: fmt.Sprintf("exited with code %d", gen)})
+	}
+	if st := s.core.sessions["a"].State(); st != Failed {
+		t.Fatalf("it is %v", st)
+	}
+	s.core.lastExit = "acp-shim: another one's"
+	s.out = nil
+	s.client(prompt(20, "a"))
+	if len(s.out) != 1 || !strings.Contains(s.out[0], "ended 3 times within 30 s") || !strings.Contains(s.out[0], "exited with code 3") {
+		t.Fatalf("got %q", s.out)
+	}
+	s.out = nil
+	s.client(`{"id":21,"method":"session/new","params":{"cwd":"/w","mcpServers":[]}}`)
+	s.expect("spawn 4")
+	s.fire(timerKey{kind: timerCrash, gen: 1, name: "a"})
+	s.boot(4)
+	s.out = nil
+	s.client(prompt(22, "a"))
+	s.expect("spawn 5")
+}
+
+// TestReviveAfterAKill has the load go out as soon as the old process is dead,
+// and the next prompt with no more delay than the new one needs.
+func TestReviveAfterAKill(t *testing.T) {
+	s := opened(t, Options{})
+	s.client(prompt(2, "a"))
+	s.core.recycle(s.core.sessions["a"], "test")
+	s.boot(2)
+	s.out = nil
+	s.core.gone(1, Exit{Words: "was killed"})
+	if len(s.out) != 2 || !strings.Contains(s.out[0], `"id":2,"error"`) || !strings.HasPrefix(s.out[1], "agent2< ") || !strings.Contains(s.out[1], mLoad) {
+		t.Fatalf("got %q", s.out)
+	}
+	s.agent(2, `{"method":"session/update","params":{"sessionId":"a","update":{"sessionUpdate":"user_message_chunk"}}}`)
+	s.agent(2, fmt.Sprintf(`{"id":"acp-shim/n/%d","result":{}}`, s.core.ownSeq))
+	s.out = nil
+	s.client(prompt(3, "a"))
+	s.expect("agent2< " + prompt(3, "a"))
+}
+
+// TestNoReviveForAClientThatLoads: pi opens a session before each of its turns.
+func TestNoReviveForAClientThatLoads(t *testing.T) {
+	s := opened(t, Options{})
+	load := `{"id":5,"method":"session/load","params":{"sessionId":"a","cwd":"/w","mcpServers":[]}}`
+	s.client(load)
+	s.agent(1, `{"id":5,"result":{}}`)
+	s.client(prompt(6, "a"))
+	s.core.recycle(s.core.sessions["a"], "test")
+	s.boot(2)
+	s.core.gone(1, Exit{Words: "was killed"})
+	if st := s.core.sessions["a"].State(); st != Cold {
+		t.Fatalf("it is %v", st)
+	}
+	s.out = nil
+	s.client(load)
+	s.expect("agent2< " + load)
+}
+
+// TestCrashIsNotRevived: what crashed once may crash again, and nobody waits.
+func TestCrashIsNotRevived(t *testing.T) {
+	s := opened(t, Options{})
+	s.core.gone(1, Exit{Words: "exited with code 2"})
+	s.expect()
+}
+
+func TestAdvice(t *testing.T) {
+	policy := func([]byte) Policy {
+		return Policy{Exclusive: true, Advise: func(text, session string) string {
+			if !strings.Contains(text, "doneCh") {
+				return ""
+			}
+			return "mend " + session
+		}}
+	}
+	s := opened(t, Options{Policy: policy})
+	s.client(prompt(1, "a"))
+	s.agent(1, `{"id":1,"result":{"stopReason":"end_turn"}}`)
+	s.client(prompt(2, "a"))
+	s.core.gone(1, Exit{Words: "exited with code 2", Stderr: "panic: doneCh"})
+	if out := strings.Join(s.out, "\n"); !strings.Contains(out, `panic: doneCh; mend a"`) {
+		t.Errorf("a crash: %s", out)
+	}
+	s.client(prompt(3, "a"))
+	s.boot(2)
+	s.out = nil
+	for range 2 { // it is resumed where it cannot be loaded
+		s.agent(2, fmt.Sprintf(`{"id":"acp-shim/n/%d","error":{"code":-32603,"message":"internal","data":"no doneCh"}}`, s.core.ownSeq))
+	}
+	if out := strings.Join(s.out, "\n"); !strings.Contains(out, `"id":3,"error"`) || !strings.Contains(out, `: internal; mend a"`) {
+		t.Errorf("a refused load: %s", out)
+	}
+}
