@@ -210,6 +210,16 @@ func TestKillWithoutMarks(t *testing.T) {
 	if len(within) != 2 || len(out) != 1 {
 		t.Fatalf("within reach %v, out of it %v", within, out)
 	}
+	// The one between it and the agent has gone: by that one it could be found.
+	for end := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
+		m, _ := (procfs{"/proc"}).stat(out[0])
+		if parent, _ := (procfs{"/proc"}).stat(m.ppid); parent.ppid != p.Pid {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("its parent %d is still there", m.ppid)
+		}
+	}
 	p.Kill()
 	for _, pid := range within {
 		awaitDeath(t, pid, time.Second)
