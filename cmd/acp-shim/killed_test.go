@@ -1,0 +1,118 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestKilledAtAnyMoment: whatever the shim is at when it is killed, a second
+// later nothing is left of what it has started: no agent, no harness, and no
+// tool, which the simulator starts in a session of its own.
+func TestKilledAtAnyMoment(t *testing.T) {
+	const moments = 100
+	runs := moments
+	if testing.Short() {
+		runs = 10
+	}
+	var (
+		mu    sync.Mutex
+		all   []time.Duration
+		found = map[int]int{} // by how many processes ran
+	)
+	t.Run("moments", func(t *testing.T) {
+		for i := range runs {
+			t.Run(fmt.Sprint(i), func(t *testing.T) {
+				t.Parallel()
+				n, last := killedAfter(t, rand.N(600*time.Millisecond))
+				mu.Lock()
+				defer mu.Unlock()
+				all, found[n] = append(all, last), found[n]+1
+			})
+		}
+	})
+	t.Logf("%d kills; processes at that moment: %v; gone after %v", len(all), found, quantiles(all))
+	if !testing.Short() && found[0]+found[1]+found[2]+found[3] == len(all) {
+		t.Error("no kill met an agent at its work")
+	}
+}
+
+// killedAfter plays a client that keeps the shim busy, kills the shim, and tells
+// how many processes ran, and how long the last one did.
+func killedAfter(t *testing.T, d time.Duration) (n int, last time.Duration) {
+	s := newStage(t)
+	c := s.start(append([]string{s.shim, "--cancel-grace=50ms", "--"}, s.sim("1.1.1", "--cancel", "ignore")...))
+	var killed time.Time
+	kill := make(chan struct{})
+	time.AfterFunc(d, func() {
+		defer close(kill)
+		n = len(s.alive())
+		killed = time.Now()
+		_ = c.cmd.Process.Kill()
+	})
+	keepBusy(c)
+	<-kill
+	limit := slowly(time.Second)
+	if left := s.gone(time.Until(killed.Add(limit))); len(left) > 0 {
+		t.Errorf("%v after the kill, which came after %v, there is still %v", limit, d, left)
+	}
+	last = time.Since(killed)
+	c.wait()
+	return n, last
+}
+
+// keepBusy opens two sessions, runs a tool in each, and cancels one of them, which
+// has its process replaced. It ends with the shim.
+func keepBusy(c *client) {
+	answer := func(id int) (line, bool) {
+		i := c.await(0, "an answer", isAnswer(id))
+		if i < 0 {
+			return line{}, false
+		}
+		return c.line(i), true
+	}
+	if _, ok := answer(c.request("initialize", `{"protocolVersion":1}`)); !ok {
+		return
+	}
+	var ids []string
+	for range 2 {
+		made, ok := answer(c.request("session/new", `{"cwd":"/","mcpServers":[]}`))
+		if !ok {
+			return
+		}
+		ids = append(ids, made.Get("result.sessionId").Str)
+		c.request("session/prompt", prompting(ids[len(ids)-1], "command 60s"))
+	}
+	for range 20 {
+		c.notify("session/cancel", fmt.Sprintf(`{"sessionId":%q}`, ids[0]))
+		if _, ok := answer(c.request("session/prompt", prompting(ids[0], "stream 5 every 1ms"))); !ok {
+			return
+		}
+		c.request("session/prompt", prompting(ids[0], "background 60s"))
+	}
+}
+
+func prompting(session, text string) string {
+	return fmt.Sprintf(`{"sessionId":%q,"prompt":[{"type":"text","text":%q}]}`, session, text)
+}
+
+// quantiles tells the spread of what was measured.
+func quantiles(all []time.Duration) string {
+	if len(all) == 0 {
+		return "nothing"
+	}
+	at := func(q float64) time.Duration { return quantile(all, q).Round(100 * time.Microsecond) }
+	return strings.Join([]string{"p50 " + at(0.5).String(), "p99 " + at(0.99).String(), "max " + at(1).String()}, ", ")
+}
+
+// quantile is the value below which the part q of all of them is.
+func quantile(all []time.Duration, q float64) time.Duration {
+	sorted := slices.Sorted(slices.Values(all))
+	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))]
+}
