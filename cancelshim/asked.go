@@ -21,7 +21,7 @@ type asked struct {
 // ask notes a cancel that is on its way to the agent.
 func (c *Shim) ask(s *proxy.Step) {
 	sess := s.Session()
-	if c.opt.Relay || sess == nil || sess.Running() == nil || sess.Agent() == nil {
+	if sess == nil || sess.Running() == nil || sess.Agent() == nil {
 		return
 	}
 	c.asked[sess.ID()] = &asked{session: sess, prompt: sess.Running()}

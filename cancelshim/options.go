@@ -30,9 +30,6 @@ type Options struct {
 	Grace time.Duration
 	// Memory remembers which builds ignore a cancel; nil for this run only.
 	Memory Memory
-	// Relay leaves alone what a client and an agent make of a cancel, for those
-	// who look into just that.
-	Relay bool
 	// Stall is how long a turn may be silent; 0 is for ever.
 	Stall time.Duration
 	// StallAction is what becomes of a turn that was silent for that long.

@@ -30,6 +30,7 @@ type prober struct {
 	changed chan struct{}
 	updates []acp.SessionUpdate
 	asked   []acp.RequestPermissionRequest
+	mute    bool // requests for permission are not answered
 }
 
 func (w *world) probe(argv []string) *prober {
@@ -69,8 +70,16 @@ func (c *prober) SessionUpdate(_ context.Context, n acp.SessionNotification) err
 }
 
 // RequestPermission takes the first option, as most clients do that do not ask.
-func (c *prober) RequestPermission(_ context.Context, r acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
-	c.note(func() { c.asked = append(c.asked, r) })
+func (c *prober) RequestPermission(ctx context.Context, r acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
+	mute := false
+	c.note(func() { c.asked, mute = append(c.asked, r), c.mute })
+	if mute {
+		select {
+		case <-ctx.Done():
+		case <-c.ctx.Done():
+		}
+		return acp.RequestPermissionResponse{}, errNotOffered
+	}
 	return acp.RequestPermissionResponse{Outcome: acp.RequestPermissionOutcome{
 		Selected: &acp.RequestPermissionOutcomeSelected{OptionId: r.Options[0].OptionId},
 	}}, nil
@@ -137,6 +146,24 @@ func (c *prober) some() {
 		case <-changed:
 		case <-c.ctx.Done():
 			c.w.t.Fatal("no update came")
+		}
+	}
+}
+
+// permission waits for a first request for one.
+func (c *prober) permission() {
+	c.w.t.Helper()
+	for {
+		c.mu.Lock()
+		n, changed := len(c.asked), c.changed
+		c.mu.Unlock()
+		if n > 0 {
+			return
+		}
+		select {
+		case <-changed:
+		case <-c.ctx.Done():
+			c.w.t.Fatal("nothing asked for permission")
 		}
 	}
 }

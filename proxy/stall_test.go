@@ -213,16 +213,6 @@ func TestPermissionIsAnswered(t *testing.T) {
 	s.Expect()
 }
 
-func TestARelayIsLeftAlone(t *testing.T) {
-	s := relayed(t, cancelshim.Options{Relay: true})
-	s.Client(prompt(2))
-	s.Agent(1, permission)
-	s.Client(cancelNotice)
-	if s.Armed("asked a") != 0 {
-		t.Error("a plain relay waits for the client's answer")
-	}
-}
-
 // TestCancelIsRefused has an agent without a cancel, which says so although
 // nobody asked: codex does that.
 func TestCancelIsRefused(t *testing.T) {

@@ -62,7 +62,6 @@ func (c *chain) build(s *shim) error {
 		cancelshim.New(cancelshim.Options{
 			Mode: cancelshim.Mode(s.set.Cancel), Grace: s.set.Grace, Memory: cancels{c.facts},
 			Stall: s.set.Stall, StallAction: cancelshim.StallAction(s.set.StallAction),
-			Relay: s.set.Profile == "none",
 		}),
 		c.usage,
 		c.injector,
