@@ -64,6 +64,7 @@ func (c *Core) afterAnswer(a *Agent, r *Request, m *Message) {
 		}
 		if good {
 			s.blank = false
+			c.keep(s)
 		}
 		c.settleTurn(s)
 	case mLoad, mResume:
@@ -115,6 +116,14 @@ func (c *Core) remember(s *Session, r *Request) {
 	}
 	s.config = append(kept, Setting{Key: key, Method: r.Method, Params: string(m.Text(m.Params))})
 	c.fx.save(c.record(s))
+}
+
+// keep notes that a session is in use. One that is new has nothing to come back
+// to before its first turn has ended.
+func (c *Core) keep(s *Session) {
+	if c.policy.Exclusive {
+		c.fx.save(c.record(s))
+	}
 }
 
 func (c *Core) record(s *Session) Record {
@@ -180,6 +189,7 @@ func (c *Core) opened(s *Session, a *Agent, r *Request, good bool) {
 	case good:
 		s.open = bytes.Clone(r.orig)
 		s.blank = s.blank && s.restore.live
+		c.keep(s)
 		c.live(s)
 	case s.restore.live:
 		// It was live in this process before, and still is.

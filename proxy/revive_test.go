@@ -112,3 +112,30 @@ func TestAdvice(t *testing.T) {
 		t.Errorf("a refused load: %s", out)
 	}
 }
+
+// TestUseIsNoted: what is listed of sessions goes by it.
+func TestUseIsNoted(t *testing.T) {
+	s := opened(t, Options{})
+	noted := func(id, cwd string) int {
+		n := len(s.kept[id])
+		if n > 0 && s.kept[id][n-1].Cwd != cwd {
+			t.Errorf("the record is %+v", s.kept[id][n-1])
+		}
+		return n
+	}
+	if noted("a", "") != 0 {
+		t.Error("a session that has nothing to come back to is noted")
+	}
+	for n := 1; n <= 2; n++ {
+		s.client(prompt(10+n, "a"))
+		s.agent(1, fmt.Sprintf(`{"id":%d,"result":{"stopReason":"end_turn"}}`, 10+n))
+		if noted("a", "/w") != n {
+			t.Errorf("after turn %d it is noted %d times", n, noted("a", "/w"))
+		}
+	}
+	s.client(`{"id":20,"method":"session/load","params":{"sessionId":"a","cwd":"/v","mcpServers":[]}}`)
+	s.agent(1, `{"id":20,"result":{}}`)
+	if noted("a", "/v") != 3 {
+		t.Error("its load is not noted")
+	}
+}

@@ -18,10 +18,11 @@ type script struct {
 	out    []string
 	timers map[timerKey]time.Duration
 	frames []string // what the taps saw
+	kept   map[string][]Record
 }
 
 func newScript(t *testing.T, opt Options) *script {
-	s := &script{t: t, timers: map[timerKey]time.Duration{}}
+	s := &script{t: t, timers: map[timerKey]time.Duration{}, kept: map[string][]Record{}}
 	opt.Strict, opt.Nonce = true, "n"
 	opt.Taps = append(opt.Taps, s)
 	s.core = newCore(s, opt)
@@ -45,11 +46,24 @@ func (s *script) kill(gen int)                    { s.add("kill %d", gen) }
 func (s *script) arm(k timerKey, d time.Duration) { s.timers[k] = d }
 func (s *script) disarm(k timerKey)               { delete(s.timers, k) }
 func (s *script) claim(id string)                 { s.add("claim %s", id) }
-func (s *script) save(r Record)                   { s.add("save %s", jsonText(r)) }
 func (s *script) release(id string)               { s.add("release %s", id) }
 func (s *script) finished(code int)               { s.add("finished %d", code) }
 func (s *script) log(slog.Level, string, ...any)  {}
 func (s *script) Event(*Event)                    {}
+
+// save writes down what is new in a record; that its session is in use is told
+// after every turn.
+func (s *script) save(r Record) {
+	var last Record
+	if n := len(s.kept[r.ID]); n > 0 {
+		last = s.kept[r.ID][n-1]
+	}
+	s.kept[r.ID] = append(s.kept[r.ID], r)
+	if r.Real != last.Real || jsonText(r.Config) != jsonText(last.Config) {
+		s.add("save %s", jsonText(r))
+	}
+}
+
 func (s *script) Frame(f *Frame) {
 	s.frames = append(s.frames, fmt.Sprintf("%d>%d %s %s", f.From, f.To, f.Why, strings.TrimSpace(string(f.Bytes))))
 }
