@@ -85,7 +85,11 @@ func (c *Shim) cancel(s *proxy.Step, m *proxy.Message, ask *proxy.Request) {
 		c.over(s, t)
 	}
 	if t := c.turns[sess.ID()]; t != nil {
-		t.stalled = 0 // now it is the client who wants it
+		if t.stalled > 0 && !t.early && !t.killed {
+			t.stalled = 0 // now it is the client who wants it
+			s.After(0, "grace "+sess.ID())
+			c.press(s, t)
+		}
 		if ask != nil {
 			t.asks = append(t.asks, ask)
 			s.After(answerWithin, "answer "+sess.ID())
@@ -239,9 +243,6 @@ func (c *Shim) Timer(s *proxy.Step, key string) {
 	}
 	if t.stalled > 0 {
 		c.leave(s, t)
-		return
-	}
-	if c.opt.Mode != Auto {
 		return
 	}
 	if t.updates > 0 && !t.tools {

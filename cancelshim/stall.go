@@ -43,7 +43,7 @@ func (c *Shim) prompted(s *proxy.Step) {
 		return
 	}
 	delete(c.asked, sess.ID())
-	if t := c.turns[sess.ID()]; t != nil && t.early {
+	if t := c.turns[sess.ID()]; t != nil && (t.early || t.ended()) {
 		c.over(s, t) // a session that is not exclusive takes it at once
 	}
 	if c.opt.Stall <= 0 {

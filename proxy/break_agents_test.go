@@ -102,13 +102,15 @@ func (o *oracle) agentEvent() {
 	switch k := o.IntN(20); {
 	case k < 8:
 		if len(a.requests) > 0 {
-			o.answer(a, o.IntN(len(a.requests)), false)
+			if i := a.next(o.IntN(len(a.requests))); i >= 0 {
+				o.answer(a, i, false)
+			}
 		}
 	case k < 13:
 		for _, c := range a.requests {
 			if c.method == "session/prompt" && a.holds[c.session] {
 				tag := o.tag()
-				o.say(a, tag, fmt.Sprintf(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":%q,"tag":%q,"prompt":%s}}`, c.session, tag, c.id), true)
+				o.say(a, tag, fmt.Sprintf(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":%q,"tag":%q,"prompt":%s}}`, c.session, tag, c.id), !o.answered[c.id])
 				return
 			}
 		}

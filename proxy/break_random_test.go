@@ -66,6 +66,7 @@ type oracle struct {
 	log       []string
 	failures  []string
 	maxAgents int
+	stalls    bool // turns that fall silent are ended
 
 	// The client's side.
 	nextID   int
@@ -102,12 +103,26 @@ type player struct {
 	loading         map[string]bool
 	asks            int
 	killed, ignores bool
+	wedged          bool // its turns never end
+}
+
+// next is the first request from the i-th on that it will answer, -1 for none.
+func (a *player) next(i int) int {
+	for ; i < len(a.requests); i++ {
+		if !a.wedged || !a.requests[i].turn {
+			return i
+		}
+	}
+	return -1
 }
 
 // stray is the id of answers to nothing.
 const stray = "99999"
 
-type call struct{ id, method, session string }
+type call struct {
+	id, method, session string
+	turn                bool // a prompt for a session that the process has
+}
 
 func newOracle(seed uint64) *oracle {
 	r := rand.New(rand.NewPCG(seed, 7))
@@ -121,8 +136,14 @@ func newOracle(seed uint64) *oracle {
 	if r.IntN(4) == 0 {
 		mode = cancelshim.Emulate
 	}
+	cancel := cancelshim.Options{Mode: mode}
+	if r.IntN(3) == 0 {
+		cancel.Stall = 300 * time.Millisecond
+		cancel.StallAction = []cancelshim.StallAction{cancelshim.StallLog, cancelshim.StallSettle, cancelshim.StallRecycle}[r.IntN(3)]
+		o.stalls = cancel.StallAction != cancelshim.StallLog
+	}
 	opt := proxy.Options{
-		Chain: []proxy.Interceptor{cancelshim.New(cancelshim.Options{Mode: mode})},
+		Chain: []proxy.Interceptor{cancelshim.New(cancel)},
 		Policy: func([]byte) proxy.Policy {
 			return proxy.Policy{Exclusive: true, DropNoise: true, Close: r.IntN(2) == 0}
 		},
@@ -135,7 +156,7 @@ func newOracle(seed uint64) *oracle {
 	o.w.ToClient, o.w.ToAgent = o.toClient, o.toAgent
 	o.w.Spawn = func(gen int) {
 		o.note("spawn %d", gen)
-		o.agents[gen] = &player{gen: gen, holds: map[string]bool{}, loading: map[string]bool{}, ignores: o.IntN(4) == 0}
+		o.agents[gen] = &player{gen: gen, holds: map[string]bool{}, loading: map[string]bool{}, ignores: o.IntN(4) == 0, wedged: o.stalls && o.IntN(3) == 0}
 	}
 	o.w.CloseInput = func(gen int) { o.note("close %d", gen); o.agents[gen].condemned = true }
 	o.w.Discard = func(gen int) {
@@ -242,7 +263,7 @@ func (o *oracle) toAgent(gen int, line string) {
 	o.note("  agent%d< %s", gen, strings.TrimSpace(line))
 	a := o.agents[gen]
 	m := gjson.Parse(line)
-	c := call{m.Get("id").Raw, m.Get("method").Str, m.Get("params.sessionId").Str}
+	c := call{id: m.Get("id").Raw, method: m.Get("method").Str, session: m.Get("params.sessionId").Str}
 	if a == nil || !a.running || a.gone {
 		o.fail("process %d does not run and was sent something", gen)
 		return
@@ -250,6 +271,7 @@ func (o *oracle) toAgent(gen int, line string) {
 	if c.method == "" || c.id == "" {
 		return
 	}
+	c.turn = c.method == "session/prompt" && a.holds[c.session]
 	a.requests = append(a.requests, c)
 	switch c.method {
 	case "session/prompt":

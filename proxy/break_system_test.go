@@ -103,8 +103,8 @@ func (o *oracle) settleOne() bool {
 		o.gone(list[0])
 		return true
 	}
-	if list := o.players(func(a *player) bool { return len(a.requests) > 0 }); len(list) > 0 {
-		o.answer(list[0], 0, true)
+	if list := o.players(func(a *player) bool { return a.next(0) >= 0 }); len(list) > 0 {
+		o.answer(list[0], list[0].next(0), true)
 		return true
 	}
 	if len(o.asked) > 0 {

@@ -74,7 +74,7 @@ type Core struct {
 	sessions map[string]*Session
 	alias    map[string]*Session // by the agent's id where it differs
 	waiting  []*held             // wait for a process to be free
-	crashes  int // of processes that held no session, or several
+	crashes  int                 // of processes that held no session, or several
 
 	requests idTable[*Request] // of the client, by its id
 	asked    idTable[*Asked]   // of agents, by the id that the client knows
