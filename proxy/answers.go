@@ -50,6 +50,9 @@ func (c *Core) afterAnswer(a *Agent, r *Request, m *Message) {
 		c.sessionMade(a, r, m)
 		return
 	}
+	if r.Method == mDelete && good {
+		c.deleted(r)
+	}
 	s := r.session
 	if s == nil {
 		return
@@ -115,7 +118,16 @@ func (c *Core) remember(s *Session, r *Request) {
 		}
 	}
 	s.config = append(kept, Setting{Key: key, Method: r.Method, Params: string(m.Text(m.Params))})
-	c.fx.save(c.record(s))
+	c.keep(s)
+}
+
+// deleted forgets what is remembered of a session, of this run or another one.
+func (c *Core) deleted(r *Request) {
+	var m Message
+	m.Parse(r.orig)
+	if c.policy.Exclusive && len(m.Session) > 0 {
+		c.fx.forget(string(m.Session))
+	}
 }
 
 // keep notes that a session is in use. One that is new has nothing to come back

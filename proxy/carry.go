@@ -130,6 +130,12 @@ func (l *Loop) release(id string) {
 	}
 }
 
+func (l *Loop) forget(id string) {
+	if l.cfg.Store != nil {
+		l.queueStore(func() { l.cfg.Store.Forget(id) })
+	}
+}
+
 // queueStore does what may block outside of the lock, in order.
 func (l *Loop) queueStore(f func()) {
 	l.store = append(l.store, f)

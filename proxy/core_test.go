@@ -205,9 +205,9 @@ func TestSessionOfAnotherShim(t *testing.T) {
 func TestRememberedSettingsShow(t *testing.T) {
 	s := begun(t, Options{})
 	s.client(`{"id":1,"method":"session/load","params":{"sessionId":"a","cwd":"/w"}}`)
-	s.core.claimed("a", &Record{ID: "a", Config: []Setting{
+	s.remembers(Record{ID: "a", Config: []Setting{
 		{Key: "model", Method: mSetConfig, Params: `{"sessionId":"a","configId":"model","value":"m2"}`},
-		{Key: "mode", Method: mSetMode, Params: `{"sessionId":"a","modeId":"yolo"}`}}}, "")
+		{Key: "mode", Method: mSetMode, Params: `{"sessionId":"a","modeId":"yolo"}`}}})
 	s.out = nil
 	s.agent(1, `{"id":1,"result":{"modes":{"currentModeId":"default","availableModes":[{"id":"yolo"}]},"models":{"currentModelId":"m1","availableModels":[{"modelId":"m2"}]},"configOptions":[1]}}`)
 	s.client(prompt(2, "a"))

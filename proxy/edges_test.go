@@ -16,7 +16,7 @@ func TestRefusedSettingsDoNotShow(t *testing.T) {
 	const want = `[{"id":"model","currentValue":"small","options":[{"value":"small"},{"value":"big"}]},{"id":"mode","currentValue":"yolo","options":[{"value":"yolo"}]}]`
 	s := begun(t, Options{})
 	s.client(`{"id":1,"method":"session/load","params":{"sessionId":"a","cwd":"/w"}}`)
-	s.core.claimed("a", &Record{ID: "a", Config: config}, "")
+	s.remembers(Record{ID: "a", Config: config})
 	s.agent(1, `{"id":1,"result":{"configOptions":`+options+`}}`)
 	s.agent(1, `{"id":"acp-shim/n/1","error":{"code":-32602,"message":"no such model"}}`)
 	s.out = nil

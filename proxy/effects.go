@@ -29,6 +29,8 @@ type effects interface {
 	// save keeps a session's record; release gives up what claim got.
 	save(rec Record)
 	release(id string)
+	// forget removes the record of a session that is deleted.
+	forget(id string)
 	// finished ends the loop.
 	finished(code int)
 	log(level slog.Level, msg string, args ...any)

@@ -45,6 +45,8 @@ type Store interface {
 	Claim(id string) (*Record, error)
 	Save(r Record) error
 	Release(id string)
+	// Forget removes what is remembered of a session.
+	Forget(id string)
 }
 
 // Config is a connection between one client and its agents.

@@ -17,7 +17,7 @@ type Request struct {
 	order    uint64 // its place among the frames sent for its session
 	sequence uint64 // its place among the client's requests
 	setting  string // what it sets, by the frame as it was sent
-	orig     []byte // the client's bytes, for the methods whose params are kept
+	orig     []byte // the client's bytes, for the methods whose params are needed later
 	sent     []byte // what went to the agent, where Keep asked for it
 	keep     bool
 	marks    map[string]any
@@ -97,7 +97,7 @@ type held struct {
 // the session again, or to set again what was set.
 func kept(method string) bool {
 	switch method {
-	case mNew, mLoad, mResume, mFork, mSetMode, mSetConfig, mSetModel, mInitialize, mAuthenticate:
+	case mNew, mLoad, mResume, mFork, mDelete, mSetMode, mSetConfig, mSetModel, mInitialize, mAuthenticate:
 		return true
 	}
 	return false

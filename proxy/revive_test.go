@@ -139,3 +139,18 @@ func TestUseIsNoted(t *testing.T) {
 		t.Error("its load is not noted")
 	}
 }
+
+// TestDeleteForgets, also what this run has never opened.
+func TestDeleteForgets(t *testing.T) {
+	s := opened(t, Options{})
+	for n, id := range []string{"a", "other"} {
+		line := fmt.Sprintf(`{"id":%d,"method":"session/delete","params":{"sessionId":%q}}`, 10+n, id)
+		s.client(line)
+		s.agent(1, fmt.Sprintf(`{"id":%d,"result":{}}`, 10+n))
+		s.contains("forget " + id)
+	}
+	s.client(`{"id":20,"method":"session/delete","params":{"sessionId":"kept"}}`)
+	s.out = nil
+	s.agent(1, `{"id":20,"error":{"code":-32603,"message":"no"}}`)
+	s.expect(`client< {"id":20,"error":{"code":-32603,"message":"no"}}`)
+}

@@ -70,6 +70,7 @@ func (c *Core) live(s *Session) {
 			c.closeRequest(re.asked)
 		}
 		s.open = append([]byte(nil), re.asked.orig...)
+		c.keep(s)
 	} else if re.refused && re.options != "" {
 		c.shimToClient(Notice(mUpdate, Object("sessionId", s.id, "update.sessionUpdate", "config_option_update",
 			"update.configOptions", Raw(shownOptions(re.options, re.shown)))), "settings after a restore")

@@ -47,9 +47,16 @@ func (s *script) arm(k timerKey, d time.Duration) { s.timers[k] = d }
 func (s *script) disarm(k timerKey)               { delete(s.timers, k) }
 func (s *script) claim(id string)                 { s.add("claim %s", id) }
 func (s *script) release(id string)               { s.add("release %s", id) }
+func (s *script) forget(id string)                { s.add("forget %s", id) }
 func (s *script) finished(code int)               { s.add("finished %d", code) }
 func (s *script) log(slog.Level, string, ...any)  {}
 func (s *script) Event(*Event)                    {}
+
+// remembers claims a session of which there is a record.
+func (s *script) remembers(r Record) {
+	s.kept[r.ID] = append(s.kept[r.ID], r)
+	s.core.claimed(r.ID, &r, "")
+}
 
 // save writes down what is new in a record; that its session is in use is told
 // after every turn.

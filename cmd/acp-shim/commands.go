@@ -15,11 +15,12 @@ import (
 
 // cli is what acp-shim can do besides being an agent.
 type cli struct {
-	Run     runCmd     `cmd:"" passthrough:"" help:"Be the agent. This is what acp-shim does without a command, too."`
-	Sim     simCmd     `cmd:"" passthrough:"" help:"Play the Antigravity server, build by build; see acp-shim sim --help."`
-	Demo    demoCmd    `cmd:"" help:"Show the shim at work on the simulator."`
-	Version versionCmd `cmd:"" help:"Print the version."`
-	Help    helpCmd    `cmd:"" help:"Print this, or the help of a command."`
+	Run      runCmd      `cmd:"" passthrough:"" help:"Be the agent. This is what acp-shim does without a command, too."`
+	Sim      simCmd      `cmd:"" passthrough:"" help:"Play the Antigravity server, build by build; see acp-shim sim --help."`
+	Demo     demoCmd     `cmd:"" help:"Show the shim at work on the simulator."`
+	Sessions sessionsCmd `cmd:"" help:"List, forget and repair sessions."`
+	Version  versionCmd  `cmd:"" help:"Print the version."`
+	Help     helpCmd     `cmd:"" help:"Print this, or the help of a command."`
 }
 
 type runCmd struct {
@@ -57,7 +58,7 @@ func (h helpCmd) Run() error {
 		printHelp(os.Stdout)
 		return nil
 	}
-	if h.Command != "demo" && h.Command != "version" && h.Command != "help" {
+	if h.Command != "demo" && h.Command != "sessions" && h.Command != "version" && h.Command != "help" {
 		return fmt.Errorf("there is no command %q; see acp-shim help", h.Command)
 	}
 	return exitCode(command([]string{h.Command, "--help"}))
@@ -118,6 +119,7 @@ func printHelp(w io.Writer) {
   acp-shim [SETTINGS] [-- AGENT [ARGS]]   be the agent that a client starts
   acp-shim demo                           see it at work on a simulated agent
   acp-shim sim [--build BUILD]            be a simulated Antigravity server
+  acp-shim sessions [ID]                  list, forget and repair sessions
   acp-shim version | help [COMMAND]
 
 Without an agent behind --, it looks for agy_acp_server.par. In a client's

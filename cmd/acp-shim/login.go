@@ -58,13 +58,9 @@ func (l *loginWatch) stop() {
 // agentSettings is where the Antigravity server keeps its settings; empty where
 // there is no home.
 func agentSettings() string {
-	home := os.Getenv("GEMINI_HOME")
+	home := geminiHome()
 	if home == "" {
-		user, err := os.UserHomeDir()
-		if err != nil {
-			return ""
-		}
-		home = filepath.Join(user, ".gemini")
+		return ""
 	}
 	return filepath.Join(home, "antigravity-acp", "settings.json")
 }

@@ -209,11 +209,7 @@ func (s *shim) store() proxy.Store {
 		store, _ := (*state.Dir)(nil).Sessions("", "", false)
 		return store
 	}
-	home := os.Getenv("GEMINI_HOME")
-	if home == "" {
-		home = os.Getenv("HOME")
-	}
-	store, err := s.state.Sessions("agy", home, s.set.Remember)
+	store, err := s.state.Sessions(storedAgent, geminiHome(), s.set.Remember)
 	if err != nil {
 		s.log.Warn("sessions are not remembered", "error", err.Error())
 		store, _ = (*state.Dir)(nil).Sessions("", "", false)

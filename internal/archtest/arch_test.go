@@ -15,25 +15,26 @@ const module = "acp-shim/"
 // may says which packages of ours a package may import. Imports run one way:
 // cmd, then the features, then proxy, then what it stands on.
 var may = map[string][]string{
-	"internal/wire":     {},
-	"internal/agent":    {},
-	"internal/stdio":    {},
-	"internal/logs":     {},
-	"internal/settings": {"internal/textfile"},
-	"internal/textfile": {},
-	"internal/state":    {"proxy"},
-	"internal/archtest": {},
-	"proxy":             {"internal/wire", "internal/agent"},
-	"rewrite":           {"proxy", "internal/wire", "internal/textfile"},
-	"cancelshim":        {"proxy", "internal/wire"},
-	"usage":             {"proxy", "internal/wire"},
-	"record":            {"proxy", "internal/wire"},
+	"internal/wire":         {},
+	"internal/agent":        {},
+	"internal/stdio":        {},
+	"internal/logs":         {},
+	"internal/settings":     {"internal/textfile"},
+	"internal/textfile":     {},
+	"internal/state":        {"proxy"},
+	"internal/conversation": {},
+	"internal/archtest":     {},
+	"proxy":                 {"internal/wire", "internal/agent"},
+	"rewrite":               {"proxy", "internal/wire", "internal/textfile"},
+	"cancelshim":            {"proxy", "internal/wire"},
+	"usage":                 {"proxy", "internal/wire"},
+	"record":                {"proxy", "internal/wire"},
 	// The simulator shares no code with what it tests.
 	"fixtures":        {},
 	"fixtures/sim":    {"fixtures"},
 	"fixtures/bridge": {},
 	"cmd/acp-shim": {"proxy", "rewrite", "cancelshim", "usage", "record", "fixtures", "fixtures/sim", "fixtures/bridge",
-		"internal/agent", "internal/stdio", "internal/logs", "internal/settings", "internal/state"},
+		"internal/agent", "internal/stdio", "internal/logs", "internal/settings", "internal/state", "internal/conversation"},
 }
 
 // bounds is how many lines a file has at the most.

@@ -54,6 +54,9 @@ func Open(path string) (*Dir, error) {
 	return &Dir{path: path}, nil
 }
 
+// At is the directory at path, for one who only looks: it is not made.
+func At(path string) *Dir { return &Dir{path: path} }
+
 // Path is the directory's path, empty where nothing is kept.
 func (d *Dir) Path() string {
 	if d == nil {
@@ -62,13 +65,16 @@ func (d *Dir) Path() string {
 	return d.path
 }
 
+// newFile begins the name of a file that is not whole yet.
+const newFile = ".new-"
+
 // write replaces a file whole, so that no reader and no crash ever sees half.
 func write(path string, v any) error {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	f, err := os.CreateTemp(filepath.Dir(path), newFile+"*")
 	if err != nil {
 		return err
 	}

@@ -125,7 +125,7 @@ func TestTakingALockThatIsBeingRemoved(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for range 200 {
-				f, owner := take(path)
+				f, owner, _ := take(path)
 				if owner != "" || f == nil {
 					continue
 				}
