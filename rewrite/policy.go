@@ -25,7 +25,7 @@ func PolicyFor(profile string, result []byte) (proxy.Policy, bool) {
 		return proxy.Policy{}, false
 	}
 	// session/close is not advertised and answers {}; see the seed.
-	return proxy.Policy{Exclusive: true, DropNoise: true, Close: true, RepeatAuth: repeatAuth}, true
+	return proxy.Policy{Exclusive: true, DropNoise: true, Close: true, RepeatAuth: repeatAuth, Advise: advise}, true
 }
 
 // repeatAuth: these need nobody at a browser.

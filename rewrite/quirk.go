@@ -162,6 +162,13 @@ func Quirks() []Quirk {
 			answers: []string{methodPrompt}, back: turnEnds,
 		},
 		{
+			Name: "bricked", Builds: "1.1.1 on", Direction: ToClient, Default: true,
+			Wrong: "a conversation whose process was killed in the middle of a checkpoint fails from then on with `could not find doneCh for checkpoint` (report), which tells nobody what to do",
+			Does:  "says behind the error which command mends it",
+			says:  []string{methodUpdate}, up: brickedText,
+			answers: []string{methodLoad, methodResume, methodPrompt}, back: brickedError,
+		},
+		{
 			Name: "noise", Builds: "all", Direction: ToClient, Default: true,
 			Wrong: "lines that are no protocol appear on stdout: a login URL, a browser's messages (report)",
 			Does:  "keeps them from the client",

@@ -27,6 +27,7 @@ type conversation struct {
 	quirk, build string
 	args         []string // more for the simulator
 	on           bool     // it has to be switched on
+	also         []string // what else is off where it is off: it would show as well
 	frames       []string
 	bare         []string
 	through      []string
@@ -86,14 +87,14 @@ func conversations() []conversation {
 			through: []string{openedR, set, `text "model=gemini-3.7-flash-high mode=yolo"`, end},
 		},
 		{
-			quirk: "no-plan-mode", build: "rc01",
+			quirk: "no-plan-mode", also: []string{"config-id=off"}, build: "rc01",
 			frames: setMode(`"modeId":"plan"`),
 			bare:   []string{openedR, "2 error -32602 modeId: unknown mode", usual, end},
 			through: []string{openedR, `2 error -32602 acp-shim: this agent has no review-only mode like "plan", and none that writes was taken in its place; its modes are default, auto_edit, yolo`,
 				usual, end},
 		},
 		{
-			quirk: "no-plan-mode", build: "1.3.0",
+			quirk: "no-plan-mode", also: []string{"config-id=off"}, build: "1.3.0",
 			frames:  setConfig(`"optionId":"mode","value":"read-only"`)[:2],
 			bare:    []string{openedR, "2 error -32602 configId: field required"},
 			through: []string{openedR, `2 error -32602 acp-shim: this agent has no review-only mode like "read-only", and none that writes was taken in its place; its modes are default, auto_edit, yolo`},
@@ -147,6 +148,14 @@ func conversations() []conversation {
 			bare: []string{openedR, `text "Some text before it. context canceledThe request was canceled by the client."`, end2,
 				`text "Some text before it. context canceledThe request was cancelled by the client."`, end},
 			through: []string{openedR, `text "Some text before it. "`, end2, `text "Some text before it. "`, end},
+		},
+		{
+			quirk: "bricked", build: "1.1.1", also: []string{"failed-turn=off"},
+			frames: []string{opened, promptLine(2, `error could not find doneCh for checkpoint 3`), promptLine(3, "error of another kind")},
+			bare:   []string{openedR, `text "Agent execution error: could not find doneCh for checkpoint 3"`, end2, `text "Agent execution error: of another kind"`, end},
+			through: []string{openedR, `text "Agent execution error: could not find doneCh for checkpoint 3; a checkpoint of this conversation was left half-written when its process was killed; end the agent and mend it with: acp-shim sessions repair $S"`,
+				`2 result {"stopReason":"end_turn","_meta":{"acp-shim":{"failed":"agent-error","text-begins":"Agent execution error: "}}}`,
+				`text "Agent execution error: of another kind"`, `3 result {"stopReason":"end_turn","_meta":{"acp-shim":{"failed":"agent-error","text-begins":"Agent execution error: "}}}`},
 		},
 		{
 			quirk: "permission-order", build: "1.1.1",
@@ -222,6 +231,9 @@ func (c conversation) play(t *testing.T, p *peer, bridgeURL string) []string {
 	}
 	for i, line := range p.seen {
 		p.seen[i] = strings.ReplaceAll(line, `{"CommandLine":"sleep 0s","Cwd":"/"}`, "$IN")
+		if p.session != "" {
+			p.seen[i] = strings.ReplaceAll(p.seen[i], p.session, "$S")
+		}
 	}
 	return p.seen
 }
@@ -251,10 +263,7 @@ func TestQuirks(t *testing.T) {
 		t.Run(c.quirk+"/"+c.build+"/off", func(t *testing.T) {
 			// With the quirk off, and the oracle that would make up for it, the
 			// shim is as bare as the agent.
-			rw := newRewriter(t, c.quirk+"=off", "oracle=off")
-			if c.quirk == "no-plan-mode" {
-				rw = newRewriter(t, c.quirk+"=off", "oracle=off", "config-id=off")
-			}
+			rw := newRewriter(t, append(c.also, c.quirk+"=off", "oracle=off")...)
 			if d := cmp.Diff(c.bare, c.play(t, through(t, rw, nil, args...), b.URL)); d != "" {
 				t.Errorf("through the shim with the quirk off (-want +got):\n%s", d)
 			}

@@ -1,0 +1,46 @@
+package rewrite
+
+import (
+	"bytes"
+	"strings"
+
+	"acp-shim/internal/wire"
+	"acp-shim/proxy"
+)
+
+// doneCh is in every account of the failure; the rest of its words differs.
+const doneCh = "could not find doneCh"
+
+// advise is the way out of the failures that have one.
+func advise(text, session string) string {
+	if !strings.Contains(text, doneCh) {
+		return ""
+	}
+	return "a checkpoint of this conversation was left half-written when its process was killed; end the agent and mend it with: acp-shim sessions repair " + session
+}
+
+// brickedError puts the way out behind the message of an error.
+func brickedError(_ *Rewriter, s *proxy.Step, m *proxy.Message) {
+	if !m.Error.Found() || s.Session() == nil {
+		return
+	}
+	advice := advise(string(m.Text(m.Error)), s.Session().ID())
+	if advice == "" {
+		return
+	}
+	if at, ok := m.At(m.Error, "message"); ok {
+		m.Set(at, wire.Quote(m.String(at)+"; "+advice))
+	}
+}
+
+// brickedText does the same where the failure is the text of a turn.
+func brickedText(r *Rewriter, s *proxy.Step, m *proxy.Message) {
+	l := r.look(m)
+	if s.Session() == nil || meansFailure(l.text) == nil || !bytes.Contains(l.text, []byte(doneCh)) {
+		return
+	}
+	if at, ok := textAt(m); ok {
+		end := wire.Quote("; " + advise(doneCh, s.Session().ID()))
+		m.Splice(at.End-1, 0, end[1:len(end)-1])
+	}
+}
