@@ -246,7 +246,7 @@ func (w *world) playThrough(argv []string, lines []transcriptLine, seed uint64) 
 // the capture.
 func captured(t *testing.T, path string, lines []transcriptLine) {
 	t.Helper()
-	capture, err := record.OpenCapture(path)
+	capture, err := record.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}

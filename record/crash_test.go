@@ -19,7 +19,7 @@ import (
 // was the newest 50 ms ago: that one must be in the file. The 50 ms are
 // counted in sleeps, so that a machine which stops for a while stops them, too.
 func recordUntilKilled(path string) {
-	w, err := Open(path, Options{})
+	w, err := Create(path, Options{})
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
@@ -79,7 +79,7 @@ func TestKillLosesLittle(t *testing.T) {
 func TestAppend(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sub", "c.jsonl")
 	for run := 1; run <= 2; run++ {
-		w, err := Open(path, Options{Version: strconv.Itoa(run)})
+		w, err := Create(path, Options{Version: strconv.Itoa(run)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +96,7 @@ func TestAppend(t *testing.T) {
 			f.Close()
 		}
 	}
-	c, err := OpenCapture(path)
+	c, err := Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,7 @@
 //
 // It owns the capture format below, the [Writer] that makes it as a
 // [proxy.Tap], the redaction that both the writer and others use ([Redact],
-// [RedactText]), and the reader ([Read], [OpenCapture]). It must not know what
+// [RedactText]), and the reader ([Read], [Open]). It must not know what
 // a session or a quirk is, it never decides anything about a frame, and a disk
 // that is full or slow never reaches the traffic: what could not be written is
 // counted and named.
@@ -56,6 +56,6 @@
 //
 // # Goroutines
 //
-// The flusher is started by [Open] and ended by [Writer.Close]. It sleeps until
+// The flusher is started by [Create] and ended by [Writer.Close]. It sleeps until
 // 10 ms after the first byte of a batch, and blocks in the file's writes only.
 package record

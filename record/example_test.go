@@ -19,7 +19,7 @@ func Example() {
 	}
 	defer os.RemoveAll(dir)
 
-	w, err := record.Open(filepath.Join(dir, "run.jsonl"), record.Options{
+	w, err := record.Create(filepath.Join(dir, "run.jsonl"), record.Options{
 		Version: "0.1.0",
 		Agent:   "agy",
 		Argv:    []string{"agy_acp_server.par", "--uid="},
@@ -40,7 +40,7 @@ func Example() {
 		return
 	}
 
-	c, err := record.OpenCapture(w.Path())
+	c, err := record.Open(w.Path())
 	if err != nil {
 		fmt.Println(err)
 		return

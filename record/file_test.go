@@ -15,7 +15,7 @@ import (
 
 func open(t *testing.T, path string, opt Options) *Writer {
 	t.Helper()
-	w, err := Open(path, opt)
+	w, err := Create(path, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestTwoWritersOfOneFile(t *testing.T) {
 	}
 }
 
-func TestOpenRefuses(t *testing.T) {
+func TestCreateRefuses(t *testing.T) {
 	dir := t.TempDir()
 	target := filepath.Join(dir, "target")
 	link := filepath.Join(dir, "link")
@@ -89,7 +89,7 @@ func TestOpenRefuses(t *testing.T) {
 		"":                           "no file or directory",
 		os.DevNull:                   "is no file",
 	} {
-		w, err := Open(path, Options{})
+		w, err := Create(path, Options{})
 		if err == nil {
 			w.Close()
 			t.Errorf("%q was opened", path)

@@ -86,9 +86,9 @@ type Capture struct {
 	file   *os.File
 }
 
-// OpenCapture opens a capture to be read. It fails where the file cannot be
+// Open opens a capture to be read. It fails where the file cannot be
 // opened or holds nothing of a capture in its first lines.
-func OpenCapture(path string) (*Capture, error) {
+func Open(path string) (*Capture, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("opening the capture: %w", err)

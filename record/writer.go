@@ -86,16 +86,16 @@ type Writer struct {
 
 var _ proxy.Tap = (*Writer)(nil)
 
-// Open starts a capture in the file path, or in a new file in the directory path.
+// Create starts a capture in the file path, or in a new file in the directory path.
 // A path is a directory when it is one or ends in a slash; its new file is
 // named by time, process id and agent. A file that exists is appended to, with
 // a header of its own; where another shim is writing to it, a new file beside
 // it is begun instead, see [Writer.Path]. Files have mode 0600 and directories
 // that have to be made 0700. A symbolic link is not followed.
 //
-// Open fails where the file cannot be opened. A disk that is full does not make
+// Create fails where the file cannot be opened. A disk that is full does not make
 // it fail: that is told through Warn, like every later trouble.
-func Open(path string, opt Options) (*Writer, error) {
+func Create(path string, opt Options) (*Writer, error) {
 	if opt.Strict && opt.Stop == nil {
 		return nil, errors.New("a strict capture needs a function that stops the traffic")
 	}

@@ -147,7 +147,7 @@ func TestClock(t *testing.T) {
 }
 
 func TestStrictNeedsStop(t *testing.T) {
-	if _, err := Open(t.TempDir(), Options{Strict: true}); err == nil {
+	if _, err := Create(t.TempDir(), Options{Strict: true}); err == nil {
 		t.Error("opened")
 	}
 }
@@ -173,7 +173,7 @@ func TestFrameDoesNotAllocate(t *testing.T) {
 
 // TestRecordingDoesNotAllocate goes the whole way to the file.
 func TestRecordingDoesNotAllocate(t *testing.T) {
-	w, err := Open(t.TempDir(), Options{})
+	w, err := Create(t.TempDir(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,7 +60,7 @@ func printable(s string) string {
 // showCapture tells from the capture what the shim did: that it is there is part
 // of what is shown.
 func showCapture(p *painter, path string) error {
-	c, err := record.OpenCapture(path)
+	c, err := record.Open(path)
 	if err != nil {
 		return err
 	}

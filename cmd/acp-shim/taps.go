@@ -26,7 +26,7 @@ func (s *shim) taps() ([]proxy.Tap, func()) {
 		opt.Argv = append([]string{f.Path}, f.Args...)
 		opt.Agent = strings.TrimSuffix(filepath.Base(f.Path), filepath.Ext(f.Path))
 	}
-	w, err := record.Open(expandHome(s.set.Record), opt)
+	w, err := record.Create(expandHome(s.set.Record), opt)
 	if err != nil {
 		s.log.Error("nothing is recorded; give another place with --record", "error", err.Error())
 		return nil, func() {}

@@ -43,7 +43,7 @@ func run(capture string, agent []string) (int, error) {
 		return 0, err
 	}
 	defer quirks.Close()
-	recorder, err := record.Open(capture, record.Options{Version: "outside", Agent: "agent"})
+	recorder, err := record.Create(capture, record.Options{Version: "outside", Agent: "agent"})
 	if err != nil {
 		return 0, err
 	}

@@ -132,7 +132,7 @@ func TestOutside(t *testing.T) {
 // read finds in the capture what the test has seen happen.
 func read(t *testing.T, path string) {
 	t.Helper()
-	capture, err := record.OpenCapture(path)
+	capture, err := record.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
