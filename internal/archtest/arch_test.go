@@ -23,6 +23,7 @@ var may = map[string][]string{
 	"internal/textfile":     {},
 	"internal/state":        {"proxy"},
 	"internal/conversation": {},
+	"internal/trace":        {"record", "proxy", "internal/wire"},
 	"internal/archtest":     {},
 	"proxy":                 {"internal/wire", "internal/agent"},
 	"rewrite":               {"proxy", "internal/wire", "internal/textfile"},
