@@ -54,7 +54,7 @@ func (c *Shim) FromClient(s *proxy.Step, m *proxy.Message) {
 		c.cancelRequest(s)
 	case m.Kind == wire.Response && s.Asked() != nil:
 		c.heard(s)
-		if s.Asked().Method != acp.ClientMethodTerminalCreate {
+		if s.Asked().Method != acp.ClientMethodTerminalCreate || !s.Exclusive() {
 			return
 		}
 		if id := gjson.GetBytes(m.Text(m.Result), "terminalId"); id.Exists() && s.Session() != nil {
@@ -66,11 +66,11 @@ func (c *Shim) FromClient(s *proxy.Step, m *proxy.Message) {
 // cancel begins to cancel the session's turn. ask is the request to be answered
 // when that is done, nil for a notification.
 func (c *Shim) cancel(s *proxy.Step, m *proxy.Message, ask *proxy.Request) {
+	sess := s.Session()
 	if !s.Exclusive() {
 		c.ask(s)
 		return
 	}
-	sess := s.Session()
 	if sess == nil {
 		c.nothing(s, ask, "cancel for a session that is not known")
 		return
@@ -79,41 +79,66 @@ func (c *Shim) cancel(s *proxy.Step, m *proxy.Message, ask *proxy.Request) {
 		s.Answer(r, proxy.ResultBody(cancelled), "cancelled while held")
 	}
 	if sess.Native() && sess.Running() == nil {
-		return // nobody but the agent knows whether a turn runs
-	}
-	if t := c.turns[sess.ID()]; t != nil && t.ended() {
-		c.over(s, t)
-	}
-	if t := c.turns[sess.ID()]; t != nil {
-		if t.stalled > 0 && !t.early && !t.killed {
-			t.stalled = 0 // now it is the client who wants it
-			s.After(0, "grace "+sess.ID())
-			c.press(s, t)
-		}
+		// Nobody but the agent knows whether a turn runs.
 		if ask != nil {
-			t.asks = append(t.asks, ask)
-			s.After(answerWithin, "answer "+sess.ID())
+			c.tell(s, sess, "as a notification")
+			c.nothing(s, ask, "sent as a notification")
 		}
+		return
+	}
+	t := c.turn(s, sess)
+	switch {
+	case t != nil && t.early:
+		c.nothing(s, ask, "its turn is over for the client")
+	case t != nil:
+		c.takeOver(s, t)
+		c.wants(s, t, ask)
 		s.Hold("cancelled already")
-		return
-	}
-	if sess.Running() == nil || sess.Agent() == nil {
+	case sess.Running() == nil || sess.Agent() == nil:
 		c.nothing(s, ask, "no turn runs")
-		return
+	default:
+		t = c.begin(s, sess)
+		c.press(s, t)
+		c.wants(s, t, ask)
+		if t.killed {
+			s.Hold("cancelled by ending the process")
+		} else if ask != nil {
+			// ACP has it as a notification; the server knows it as nothing else.
+			m.Delete(wire.Span{Off: bytes.IndexByte(m.Raw, '{'), End: len(m.Raw)}, "id")
+		}
 	}
-	t := c.begin(s, sess)
-	c.press(s, t)
+}
+
+// turn is the turn of the session that is being cancelled, nil for none.
+func (c *Shim) turn(s *proxy.Step, sess *proxy.Session) *turn {
+	t := c.turns[sess.ID()]
+	if t != nil && t.ended() {
+		c.over(s, t)
+		return nil
+	}
+	return t
+}
+
+// wants notes a cancel that wants an answer, which it gets when the turn is over.
+func (c *Shim) wants(s *proxy.Step, t *turn, ask *proxy.Request) {
 	if ask != nil {
 		t.asks = append(t.asks, ask)
-		s.After(answerWithin, "answer "+sess.ID())
+		s.After(answerWithin, "answer "+t.session.ID())
 	}
-	if t.killed {
-		s.Hold("cancelled by ending the process")
+}
+
+// takeOver has the client cancel a turn that was being settled for its silence:
+// what comes of it is a cancelled turn then.
+func (c *Shim) takeOver(s *proxy.Step, t *turn) {
+	if t.stalled == 0 || t.early || t.killed {
 		return
 	}
-	// ACP has it as a notification; the server knows it as nothing else.
-	if m.Kind == wire.Request {
-		m.Delete(wire.Span{Off: bytes.IndexByte(m.Raw, '{'), End: len(m.Raw)}, "id")
+	t.stalled = 0
+	s.After(0, "grace "+t.session.ID())
+	if s.Exclusive() {
+		c.press(s, t)
+	} else {
+		c.over(s, t) // it is the agent's to end it
 	}
 }
 
@@ -121,7 +146,14 @@ func (c *Shim) cancel(s *proxy.Step, m *proxy.Message, ask *proxy.Request) {
 // of the agents known only one honours that for a prompt.
 func (c *Shim) cancelRequest(s *proxy.Step) {
 	sess, r := s.Session(), s.Request()
-	if !s.Exclusive() || sess == nil || r == nil || sess.Running() != r || c.turns[sess.ID()] != nil {
+	if sess == nil || r == nil || sess.Running() != r {
+		return
+	}
+	if t := c.turn(s, sess); t != nil {
+		c.takeOver(s, t)
+		return
+	}
+	if !s.Exclusive() {
 		return
 	}
 	t := c.begin(s, sess)
@@ -173,7 +205,7 @@ func (c *Shim) FromAgent(s *proxy.Step, m *proxy.Message) {
 	if s.Session() == nil {
 		return
 	}
-	t := c.turns[s.Session().ID()]
+	t := c.turn(s, s.Session())
 	if t == nil || s.Session().Agent() != s.Agent() {
 		return
 	}
@@ -261,6 +293,11 @@ func (c *Shim) Exit(s *proxy.Step, a *proxy.Agent) {
 				delete(c.turns, id)
 			}
 		}
+		for id, k := range c.asked {
+			if k.session.Agent() == a {
+				delete(c.asked, id)
+			}
+		}
 		return
 	}
 	s.Sessions(func(sess *proxy.Session) {
@@ -282,6 +319,7 @@ func (c *Shim) Exit(s *proxy.Step, a *proxy.Agent) {
 		if t.session.Agent() != a {
 			continue
 		}
+		t.killed = true // as it turns out
 		s.Answer(t.prompt, t.result(), "cancelled")
 		c.over(s, t)
 	}

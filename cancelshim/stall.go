@@ -42,8 +42,7 @@ func (c *Shim) prompted(s *proxy.Step) {
 	if sess == nil || r == nil {
 		return
 	}
-	delete(c.asked, sess.ID())
-	if t := c.turns[sess.ID()]; t != nil && (t.early || t.ended()) {
+	if t := c.turn(s, sess); t != nil && t.early {
 		c.over(s, t) // a session that is not exclusive takes it at once
 	}
 	if c.opt.Stall <= 0 {
@@ -73,8 +72,9 @@ func (c *Shim) tick(s *proxy.Step, id string) {
 		return
 	}
 	s.After(c.opt.Stall/stallTicks, "stall "+id)
-	if len(w.session.Asked()) > 0 {
-		w.ticks = 0 // it waits for the client
+	a := w.session.Agent()
+	if a == nil || a.Paused() || len(w.session.Asked()) > 0 {
+		w.ticks = 0 // it waits for the client, and is not heard while that does not read
 		return
 	}
 	if w.ticks++; w.ticks <= stallTicks {

@@ -35,10 +35,12 @@ type Agent struct {
 	asked    []*Asked
 	info     []byte // the result of initialize
 	cause    string // why it was condemned, in words for an error
+	why      string // the same, in a word or two
 	exit     string // how it ended, in words
 	stderr   string // its last lines
 	retire   bool   // not wanted any more, and being started
 	soft     bool   // it is given time to end
+	paused   bool   // its output is not read, since too much waits for the client
 	unsent   int    // bytes that were queued for it and never sent
 	stale    string // why it is to be ended once it runs nothing
 }
@@ -51,6 +53,10 @@ func (a *Agent) Info() []byte { return a.info }
 
 // Condemned tells that it is being ended or has ended.
 func (a *Agent) Condemned() bool { return a.state >= condemned }
+
+// Paused tells that its output is not read for now, since too much waits for the
+// client. It may have said anything by then.
+func (a *Agent) Paused() bool { return a.paused }
 
 // Owes tells that its output must be read whatever the client takes: it owes an
 // answer that something waits for.

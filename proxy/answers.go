@@ -133,7 +133,7 @@ func (c *Core) deleted(r *Request) {
 // keep notes that a session is in use. One that is new has nothing to come back
 // to before its first turn has ended.
 func (c *Core) keep(s *Session) {
-	if c.policy.Exclusive {
+	if c.policy.Exclusive && c.sessions[s.id] == s && s.state != Gone {
 		c.fx.save(c.record(s))
 	}
 }

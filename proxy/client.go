@@ -125,6 +125,10 @@ func (c *Core) route(m *Message, r *Request, again bool) {
 	if len(m.Session) > 0 {
 		s := c.sessions[string(m.Session)]
 		if s == nil && (m.Method == mLoad || m.Method == mResume) && r != nil {
+			if as := c.alias[string(m.Session)]; as != nil {
+				c.refuse(m, r, fmt.Sprintf("acp-shim: this conversation is open here as session %s; use that id", as.id))
+				return
+			}
 			s = c.addSession(string(m.Session))
 		}
 		if r != nil {

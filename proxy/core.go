@@ -75,6 +75,7 @@ type Core struct {
 	alias    map[string]*Session // by the agent's id where it differs
 	waiting  []*held             // wait for a process to be free
 	crashes  int                 // of processes that held no session, or several
+	crashed  map[string]int      // of processes that held a single one, by its id
 
 	requests idTable[*Request] // of the client, by its id
 	asked    idTable[*Asked]   // of agents, by the id that the client knows
@@ -87,7 +88,6 @@ type Core struct {
 	inputEnd bool // the client will ask for nothing more
 	ending   bool // the processes have been told so
 	standby  bool // a process would have been of use
-	reloads  bool // the client opens sessions again that are open
 	finished bool
 	told     bool // to end at once
 	code     int  // the exit code
@@ -108,6 +108,7 @@ func newCore(fx effects, opt Options) *Core {
 		decided:  opt.Policy == nil,
 		sessions: map[string]*Session{}, alias: map[string]*Session{},
 		own:      map[string]*Request{},
+		crashed:  map[string]int{},
 		requests: newIDTable[*Request](), asked: newIDTable[*Asked](),
 		askedSeq: 1 << 30,
 	}

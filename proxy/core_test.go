@@ -125,7 +125,7 @@ func TestLoadRefused(t *testing.T) {
 	s.contains(`agent2< {"jsonrpc":"2.0","id":"acp-shim/n/4","method":"session/new","params":{"cwd":"/w","mcpServers":[]}}`)
 	s.out = nil
 	s.agent(2, `{"id":"acp-shim/n/4","result":{"sessionId":"b"}}`)
-	s.expect(`save {"id":"a","real":"b","cwd":"/w"}`, "agent2< "+prompt(2, "b"))
+	s.expect("claim b", `save {"id":"a","real":"b","cwd":"/w"}`, "agent2< "+prompt(2, "b"))
 	s.agent(2, `{"method":"session/update","params":{"sessionId":"b","update":{}}}`)
 	s.expect(`client< {"method":"session/update","params":{"sessionId":"a","update":{}}}`)
 	s.agent(2, `{"id":2,"result":{"stopReason":"end_turn"}}`)

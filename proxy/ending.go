@@ -23,6 +23,9 @@ func (c *Core) exitText(a *Agent, e Exit, wanted bool) string {
 		text = "acp-shim: the agent was ended, since " + a.cause
 	case wanted:
 		text = "acp-shim: the agent process was ended"
+		if a.why != "" {
+			text += " (" + a.why + "); send this again"
+		}
 	}
 	if e.Stderr != "" && !wanted {
 		text += "; its last words: " + e.Stderr
@@ -54,7 +57,7 @@ func (c *Core) crashText(s *Session) string {
 		return "acp-shim is ending"
 	}
 	last := c.lastExit
-	if c.looping(s) && c.crashes < crashLimit {
+	if s != nil && s.exit != "" {
 		last = s.exit
 	}
 	text := fmt.Sprintf("acp-shim: the agent ended %d times within %d s and is not started again before that has passed", crashLimit, int(crashWindow.Seconds()))
@@ -64,13 +67,14 @@ func (c *Core) crashText(s *Session) string {
 	return text
 }
 
-// crashed counts a process that ended by itself. One that held a single session
-// may have died of that, and no other session shall wait for it.
-func (c *Core) crashed(a *Agent) {
+// countCrash counts a process that ended by itself. One that held a single
+// session may have died of that, and no other session shall wait for it. The
+// session may be forgotten by the time it is opened again; its count is not.
+func (c *Core) countCrash(a *Agent) {
 	k := timerKey{kind: timerCrash, gen: a.gen}
 	if c.policy.Exclusive && len(a.sessions) == 1 {
-		a.sessions[0].crashes++
 		k.name = a.sessions[0].id
+		c.crashed[k.name]++
 	} else {
 		c.crashes++
 	}
@@ -81,14 +85,16 @@ func (c *Core) crashed(a *Agent) {
 func (c *Core) calm(session string) {
 	if session == "" {
 		c.crashes--
-	} else if s := c.sessions[session]; s != nil {
-		s.crashes = max(0, s.crashes-1)
+		return
+	}
+	if c.crashed[session]--; c.crashed[session] <= 0 {
+		delete(c.crashed, session)
 	}
 }
 
-// looping tells that processes, or those of s, keep crashing.
+// looping tells that the processes of s keep crashing, or those of anybody.
 func (c *Core) looping(s *Session) bool {
-	return c.crashes >= crashLimit || s != nil && s.crashes >= crashLimit
+	return c.crashes+len(c.crashed) >= crashLimit || s != nil && c.crashed[s.id] >= crashLimit
 }
 
 // clientEOF is the event that the client has ended its output: it will ask for
@@ -189,7 +195,7 @@ func (c *Core) finish() {
 		c.answer(r, ErrorBody(CodeInternal, "acp-shim has ended; this request was not carried out to its end", nil), "the end")
 	}
 	for _, s := range c.sessions {
-		c.fx.release(s.id)
+		c.disown(s)
 	}
 	c.fx.finished(c.code)
 }

@@ -15,6 +15,17 @@ func Begun(t *testing.T, opt Options) Script { return Script{begun(t, opt)} }
 // Opened is a script with session a in process 1.
 func Opened(t *testing.T, opt Options) Script { return Script{opened(t, opt)} }
 
+// Relay is a script with session a of a plain relay.
+func Relay(t *testing.T, opt Options) Script {
+	s := Script{newScript(t, opt)}
+	s.core.start()
+	s.core.started(1, 100)
+	s.client(`{"id":1,"method":"session/new","params":{"cwd":"/w","mcpServers":[]}}`)
+	s.agent(1, `{"id":1,"result":{"sessionId":"a"}}`)
+	s.out = nil
+	return s
+}
+
 func (s Script) Client(line string)         { s.client(line) }
 func (s Script) Agent(gen int, line string) { s.agent(gen, line) }
 func (s Script) Expect(want ...string)      { s.t.Helper(); s.expect(want...) }

@@ -107,10 +107,11 @@ func (c *Core) agentAsks(a *Agent, m *Message) {
 		x.session = c.byAgentID(m.Session)
 	}
 	for {
-		if _, taken := c.asked.get(x.as); !taken {
+		y, taken := c.asked.get(x.as)
+		if !taken {
 			break
 		}
-		if !c.policy.Exclusive && len(c.agents) == 1 && c.opt.Policy == nil {
+		if !c.policy.Exclusive && len(c.agents) == 1 && c.opt.Policy == nil && !y.settled {
 			break // a plain relay repeats what it is given
 		}
 		x.as = c.freeID()
@@ -357,9 +358,9 @@ func (c *Core) agentTooLong(gen int, head []byte, limit int) {
 	if a != nil && m.ID.Found() && m.Method == "" {
 		if r, ok := c.requests.find(m.Text(m.ID), sentTo(a)); ok {
 			c.answer(r, ErrorBody(CodeInternal, "acp-shim: the agent's answer was longer than "+strconv.Itoa(limit>>20)+" MiB; raise --max-frame", nil), "too long")
-			if r.early {
-				c.unwound(r)
-				c.settleTurn(r.session)
+			c.unwound(r)
+			if s := r.session; s != nil && s.running == r {
+				c.settleTurn(s)
 			}
 			if r.room != nil || r.session != nil && r.session.restore.opener == r {
 				// It may hold the session now, and nobody knows.

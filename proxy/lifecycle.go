@@ -201,7 +201,7 @@ func (c *Core) gone(gen int, e Exit) {
 		s.exit = text
 	}
 	if !wanted && !c.ending {
-		c.crashed(a)
+		c.countCrash(a)
 	}
 	c.exitChain(a)
 	sessions := a.sessions
@@ -215,13 +215,15 @@ func (c *Core) gone(gen int, e Exit) {
 	c.failQueued(a, text)
 	for _, s := range sessions {
 		c.wake(s)
-		c.revive(s)
 	}
 	if c.ending {
 		c.ended()
 		return
 	}
 	c.turnOver()
+	for _, s := range sessions {
+		c.revive(s)
+	}
 	c.tryEnd()
 }
 
@@ -237,7 +239,7 @@ func (c *Core) exitChain(a *Agent) {
 // lost takes a dead process off a session.
 func (c *Core) lost(s *Session) {
 	was := s.state
-	s.agent, s.cancelling = nil, false
+	s.agent, s.cancelling, s.tools = nil, false, nil
 	if h := s.restore.first; h != nil {
 		// It waits for the claim, and is tried again with another process.
 		s.queue = append([]*held{h}, s.queue...)

@@ -103,7 +103,7 @@ func (c *Core) evict() bool {
 func (c *Core) oldestIdle(tools bool) *Session {
 	var oldest *Session
 	for _, s := range c.sessions {
-		if s.state != Idle && !(tools && s.unwinding()) || s.agent == nil || len(s.tools) > 0 && !tools || len(s.queue) > 0 || len(s.agent.sessions) > 1 || s.agent.open > 0 {
+		if !s.spare() || len(s.queue) > 0 || !tools && (len(s.tools) > 0 || s.unwinding()) {
 			continue
 		}
 		if oldest == nil || s.lastUse < oldest.lastUse {
@@ -221,7 +221,7 @@ func (c *Core) condemn(a *Agent, why string, pace time.Duration) {
 		return
 	}
 	was := a.state
-	a.state = condemned
+	a.state, a.why = condemned, why
 	c.fx.disarm(timerKey{kind: timerStart, gen: a.gen})
 	c.fx.disarm(timerKey{kind: timerIdle, gen: a.gen})
 	lost := 0
@@ -336,7 +336,7 @@ func (c *Core) idleTimeout(k timerKey) {
 		return
 	}
 	s := c.sessions[k.name]
-	if s == nil || s.state != Idle && !s.unwinding() || s.agent == nil || len(s.agent.sessions) > 1 || s.agent.open > 0 {
+	if s == nil || !s.spare() {
 		return
 	}
 	if len(s.tools) > 0 {

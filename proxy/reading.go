@@ -87,9 +87,12 @@ func (l *Loop) awaitClient(gen int, p *proc) {
 		if a := l.core.agentOf(gen); a == nil || a.state >= condemned || a.owes() {
 			break
 		}
+		a := l.core.agentOf(gen)
+		a.paused = true
 		l.paused++
 		l.drained.Wait()
 		l.paused--
+		a.paused = false
 	}
 	l.mu.Unlock()
 }

@@ -72,21 +72,30 @@ func (c *Core) claim(s *Session) {
 func (c *Core) claimed(id string, rec *Record, failure string) {
 	s := c.sessions[id]
 	if s == nil {
+		s = c.alias[id]
+	}
+	if s == nil {
 		c.fx.release(id)
 		return
 	}
 	s.claiming = false
-	if failure == "" {
+	switch {
+	case failure != "":
+		if s.claimed {
+			c.fx.log(slog.LevelWarn, "the session is not locked", "session", id, "why", failure)
+		}
+	case id != s.id: // the agent's name for it, too
+	default:
 		s.claimed = true
 		if rec != nil && s.open == nil && s.config == nil {
 			s.config = rec.Config
 			if rec.Real != "" && rec.Real != s.id {
-				s.real = rec.Real
-				c.alias[s.real] = s
+				failure = c.becomes(s, rec.Real)
+				if failure == "" {
+					return // it goes on when that is claimed as well
+				}
 			}
 		}
-	} else if s.claimed {
-		c.fx.log(slog.LevelWarn, "the session is not locked", "session", id, "why", failure)
 	}
 	h := s.restore.first
 	if h == nil {
@@ -109,6 +118,32 @@ func (c *Core) claimed(id string, rec *Record, failure string) {
 		return
 	}
 	c.send(s.agent, h.m, h.request, true)
+}
+
+// becomes gives a session the agent's name for it. Another shim may have the
+// conversation by that name: it is claimed as well. The failure is that this one
+// has.
+func (c *Core) becomes(s *Session, real string) (failure string) {
+	if other := c.sessions[real]; other != nil && other != s {
+		return fmt.Sprintf("session %s is the conversation that is open as session %s; close that first", s.id, other.id)
+	}
+	if s.real != s.id {
+		delete(c.alias, s.real) // it was made anew before
+		c.fx.release(s.real)
+	}
+	s.real = real
+	c.alias[real] = s
+	s.claiming = true
+	c.fx.claim(real)
+	return ""
+}
+
+// disown gives up what was claimed for a session.
+func (c *Core) disown(s *Session) {
+	c.fx.release(s.id)
+	if s.real != s.id {
+		c.fx.release(s.real)
+	}
 }
 
 // requeue puts a frame in front of what waits in a session.
@@ -141,13 +176,13 @@ func (c *Core) beginRestore(s *Session) {
 }
 
 // revive loads a session again whose process was ended for a cancel, so that its
-// next prompt does not wait for that. A client that opens its sessions itself
-// before each turn, as pi does, would only have the agent load it twice.
+// next prompt does not wait for that. One that the client opens itself before
+// each turn, as pi does, the agent would only load twice.
 func (c *Core) revive(s *Session) {
-	want := s.revive && !c.reloads && s.state == Cold && len(s.queue) == 0 && s.open != nil && !c.ending
+	want := s.revive && !s.reloads && s.state == Cold && len(s.queue) == 0 && s.open != nil
 	s.revive = false
-	if !want || c.looping(s) {
-		return
+	if !want || c.looping(s) || len(c.waiting) > 0 {
+		return // what somebody waits for comes first
 	}
 	for _, a := range c.agents {
 		if a.free() {
@@ -243,9 +278,10 @@ func (c *Core) aliased(s *Session, m *Message) {
 	if !ok {
 		return
 	}
-	delete(c.alias, s.real) // it was made anew before
-	s.real = m.String(id)
-	c.alias[s.real] = s
+	if failure := c.becomes(s, m.String(id)); failure != "" {
+		c.fx.log(slog.LevelError, "the agent has given an id twice", "session", s.id, "agent's id", m.String(id))
+		return
+	}
 	c.fx.log(slog.LevelInfo, "a session with no finished turn was made anew", "session", s.id, "agent's id", s.real)
 	c.fx.save(c.record(s))
 }

@@ -154,3 +154,104 @@ func TestDeleteForgets(t *testing.T) {
 	s.agent(1, `{"id":20,"error":{"code":-32603,"message":"no"}}`)
 	s.expect(`client< {"id":20,"error":{"code":-32603,"message":"no"}}`)
 }
+
+// TestRelayIsNeverIdle: the process of a relay has the conversation, and nothing
+// brings that back.
+func TestRelayIsNeverIdle(t *testing.T) {
+	s := Relay(t, Options{IdleTimeout: 1})
+	s.client(prompt(2, "a"))
+	s.agent(1, `{"id":2,"result":{"stopReason":"end_turn"}}`)
+	for k := range s.timers {
+		t.Errorf("armed: %v", k)
+	}
+}
+
+// TestCrashLoopOfALoad has a client that tries again and again to load what kills
+// its process each time.
+func TestCrashLoopOfALoad(t *testing.T) {
+	s := begun(t, Options{})
+	for n := 0; ; n++ {
+		s.out = nil
+		s.client(fmt.Sprintf(`{"id":%d,"method":"session/load","params":{"sessionId":"x","cwd":"/w"}}`, 10+n))
+		if strings.Contains(strings.Join(s.out, " "), "ended 3 times within 30 s") {
+			if n != crashLimit {
+				t.Errorf("it was loaded %d times", n)
+			}
+			return
+		}
+		if n > crashLimit {
+			t.Fatalf("it is loaded again and again: %q", s.out)
+		}
+		gen := s.core.gen
+		if gen > 1 {
+			s.boot(gen)
+		}
+		s.core.claimed("x", nil, "")
+		s.core.gone(gen, Exit{Words: "exited with code 2"})
+	}
+}
+
+// TestAliasIsOwned: another shim may know a conversation that was made anew by
+// the agent's name only.
+func TestAliasIsOwned(t *testing.T) {
+	s := begun(t, Options{})
+	load := `{"id":2,"method":"session/load","params":{"sessionId":"a","cwd":"/w"}}`
+	s.client(load)
+	s.out = nil
+	s.core.claimed("a", &Record{ID: "a", Real: "b"}, "")
+	s.expect("claim b")
+	s.core.claimed("b", nil, "session b is in use")
+	s.expect(`client< {"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"acp-shim: session b is in use","data":null}}`, "release a", "release b")
+
+	s.client(load)
+	s.core.claimed("a", &Record{ID: "a", Real: "b"}, "")
+	s.out = nil
+	s.core.claimed("b", nil, "")
+	s.expect(strings.Replace("agent1< "+load, `"a"`, `"b"`, 1))
+	s.agent(1, `{"id":2,"result":{}}`)
+	s.out = nil
+	s.client(`{"id":3,"method":"session/load","params":{"sessionId":"b","cwd":"/w"}}`)
+	if len(s.out) != 1 || !strings.Contains(s.out[0], "open here as session a") {
+		t.Errorf("under the agent's name: %q", s.out)
+	}
+}
+
+// TestLoginChangesDuringARestore: the process that it is loaded in was started
+// before that.
+func TestLoginChangesDuringARestore(t *testing.T) {
+	s := opened(t, Options{})
+	s.core.gone(1, Exit{Words: "exited with code 1"})
+	s.client(prompt(2, "a"))
+	s.boot(2)
+	s.core.renew("the login has changed", nil)
+	s.out = nil
+	s.agent(2, fmt.Sprintf(`{"id":"acp-shim/n/%d","result":{}}`, s.core.ownSeq))
+	s.expect("discard 2")
+	s.core.gone(2, Exit{Words: "exited with code 0"})
+	s.contains("spawn 3")
+}
+
+// TestToolsDieWithTheirProcess: those that are open would keep it from being idle.
+func TestToolsDieWithTheirProcess(t *testing.T) {
+	s := opened(t, Options{})
+	s.client(prompt(2, "a"))
+	s.agent(1, `{"method":"session/update","params":{"sessionId":"a","update":{"sessionUpdate":"tool_call","toolCallId":"t"}}}`)
+	s.core.gone(1, Exit{Words: "exited with code 1"})
+	if tools := s.core.sessions["a"].Tools(); len(tools) != 0 {
+		t.Errorf("still open: %q", tools)
+	}
+}
+
+// TestReviveIsNoHurry: the process that is free is for what somebody waits for.
+func TestReviveIsNoHurry(t *testing.T) {
+	s := opened(t, Options{MaxAgents: 1})
+	s.client(prompt(2, "a"))
+	s.client(`{"id":3,"method":"session/new","params":{"cwd":"/w","mcpServers":[]}}`)
+	s.core.recycle(s.core.sessions["a"], "test")
+	s.core.gone(1, Exit{Words: "was killed"})
+	s.out = nil
+	s.boot(2)
+	if out := strings.Join(s.out, "\n"); strings.Contains(out, mLoad) || !strings.Contains(out, "agent2< "+`{"id":3,"method":"session/new"`) {
+		t.Errorf("got %s", out)
+	}
+}

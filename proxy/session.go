@@ -57,9 +57,9 @@ type Session struct {
 	tools      []string // calls that have begun and have no final state
 	restore    restore
 	starved    bool   // its frames wait for a process to be free
-	crashes    int    // of its processes, not long ago
 	exit       string // how the last one ended, in words
 	revive     bool   // it is loaded again at once when its process is dead
+	reloads    bool   // the client opens it again while it is open
 	failure    string // why it is Failed
 }
 
@@ -81,6 +81,12 @@ func (s *Session) Running() *Request { return s.running }
 // unwinding tells that its turn is over for the client, and not in its process.
 func (s *Session) unwinding() bool {
 	return s.state == Running && s.running != nil && s.running.early
+}
+
+// spare tells that its process can be ended without a loss: the next use of the
+// session brings it back.
+func (s *Session) spare() bool {
+	return (s.state == Idle || s.unwinding()) && s.agent != nil && len(s.agent.sessions) == 1 && s.agent.open == 0
 }
 
 // Native tells that its agent answers a prompt before the turn is over, as
@@ -139,7 +145,7 @@ func (c *Core) forgetSession(s *Session) {
 	delete(c.sessions, s.id)
 	delete(c.alias, s.real)
 	c.fx.disarm(timerKey{kind: timerIdle, name: s.id})
-	c.fx.release(s.id)
+	c.disown(s)
 }
 
 // note keeps what an update tells about the session's tools.
@@ -184,6 +190,9 @@ func (s *Session) admits(m *Message) bool {
 	case Idle, Gone, Stuck:
 		return true
 	case Running:
+		if s.unwinding() && m.Kind == wire.Request {
+			return false
+		}
 		switch m.Method {
 		case mPrompt, mLoad, mResume, mClose, mDelete:
 			return false
@@ -207,6 +216,9 @@ func (c *Core) sessionFrame(s *Session, m *Message, r *Request, again bool) {
 		c.deliver(s, m, r, again)
 		return
 	}
+	if r != nil && (m.Method == mLoad || m.Method == mResume) && s.agent != nil {
+		s.reloads = s.open != nil
+	}
 	if s.state == Restoring && !s.restore.sent && r != nil && (m.Method == mLoad || m.Method == mResume) && s.agent != nil {
 		// The client opens it itself: its own frame takes the place of ours.
 		c.fx.disarm(timerKey{kind: timerLoad, name: s.id})
@@ -214,9 +226,6 @@ func (c *Core) sessionFrame(s *Session, m *Message, r *Request, again bool) {
 		s.state = Cold
 		c.deliver(s, m, r, again)
 		return
-	}
-	if r != nil && (m.Method == mLoad || m.Method == mResume) && s.open != nil {
-		c.reloads = true
 	}
 	if len(s.queue) == 0 && s.admits(m) {
 		c.deliver(s, m, r, again)
@@ -284,7 +293,10 @@ func (c *Core) deliver(s *Session, m *Message, r *Request, again bool) {
 	if !c.policy.Exclusive {
 		a := s.agent
 		if a == nil || a.state >= condemned {
-			a = c.primary()
+			if a = c.primary(); a != nil {
+				s.agent = a
+				a.attach(s)
+			}
 		}
 		if r != nil && m.Method == mPrompt {
 			s.running = r
@@ -340,6 +352,9 @@ func (c *Core) deliver(s *Session, m *Message, r *Request, again bool) {
 // settleTurn ends a turn.
 func (c *Core) settleTurn(s *Session) {
 	s.state, s.running, s.cancelling = Idle, nil, false
+	if !c.policy.Exclusive {
+		return // its process is nobody's, and nothing waits
+	}
 	if s.agent == nil || s.agent.state >= condemned {
 		s.state = Killing // until its process is gone
 		return
@@ -351,7 +366,7 @@ func (c *Core) settleTurn(s *Session) {
 
 // settleIfIdle arms the timer that ends the process of an idle session.
 func (c *Core) settleIfIdle(s *Session) {
-	if (s.state == Idle || s.unwinding()) && c.opt.IdleTimeout > 0 {
+	if c.policy.Exclusive && c.opt.IdleTimeout > 0 && (s.state == Idle || s.unwinding()) {
 		c.fx.arm(timerKey{kind: timerIdle, name: s.id}, c.opt.IdleTimeout)
 	}
 }

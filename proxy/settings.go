@@ -75,6 +75,15 @@ func (c *Core) live(s *Session) {
 		c.shimToClient(Notice(mUpdate, Object("sessionId", s.id, "update.sessionUpdate", "config_option_update",
 			"update.configOptions", Raw(shownOptions(re.options, re.shown)))), "settings after a restore")
 	}
+	if a := s.agent; a.stale != "" {
+		// It was loaded in a process that knows nothing of a new login.
+		pace := soft
+		if len(s.queue) > 0 {
+			pace = hard
+		}
+		c.condemn(a, a.stale, pace)
+		return
+	}
 	c.keepStandby()
 	c.pump(s)
 	c.settleIfIdle(s)

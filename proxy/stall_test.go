@@ -208,9 +208,123 @@ func TestPermissionIsAnswered(t *testing.T) {
 	s.Agent(1, `{"id":2,"result":{"stopReason":"cancelled"}}`)
 	s.Client(prompt(3))
 	s.Agent(1, permission)
+	if s.Armed("asked a") != 0 {
+		t.Error("the next turn's permission has a limit")
+	}
+}
+
+// TestPermissionAndTheNextPrompt has the client go on without an answer: the
+// request of the turn before is settled all the same, and that of the new one is
+// the client's. An agent that keeps asking does not put that off.
+func TestPermissionAndTheNextPrompt(t *testing.T) {
+	s := relayed(t, cancelshim.Options{})
+	s.Client(prompt(2))
+	s.Agent(1, permission)
+	s.Client(cancelNotice)
+	s.Agent(1, strings.Replace(permission, `"id":7`, `"id":8`, 1))
+	s.Client(cancelNotice)
+	s.Client(prompt(3))
+	s.Agent(1, strings.Replace(permission, `"id":7`, `"id":9`, 1))
 	s.Forget()
 	s.Fire("asked a")
+	s.Expect(permissionEnded)
+	s.Fire("asked a")
+	s.Expect(strings.Replace(permissionEnded, `"id":7`, `"id":8`, 1))
+	if s.Armed("asked a") != 0 {
+		t.Error("the next turn's permission has a limit")
+	}
+}
+
+// TestAnswerToASettledID: a plain relay repeats the ids that it is given, but not
+// one that the client may still answer for the last time it was used.
+func TestAnswerToASettledID(t *testing.T) {
+	s := proxy.Relay(t, proxy.Options{Chain: []proxy.Interceptor{cancelshim.New(cancelshim.Options{})}})
+	s.Client(prompt(2))
+	s.Agent(1, permission)
+	s.Client(cancelNotice)
+	s.Fire("asked a")
+	s.Agent(1, `{"id":2,"result":{"stopReason":"cancelled"}}`)
+	s.Client(prompt(3))
+	s.Forget()
+	s.Agent(1, permission)
+	as := strings.Replace(permission, `"id":7`, `"id":1073741824`, 1)
+	s.Expect("client< " + as)
+	s.Client(`{"id":7,"result":{"outcome":{"outcome":"cancelled"}}}`) // the late one
 	s.Expect()
+	s.Client(`{"id":1073741824,"result":{"outcome":{"outcome":"selected","optionId":"allow"}}}`)
+	s.Expect(`agent1< {"id":7,"result":{"outcome":{"outcome":"selected","optionId":"allow"}}}`)
+}
+
+// TestStallIsTakenOver has the client cancel what is being settled, in each way
+// that it can: the agent's answer is the answer to that.
+func TestStallIsTakenOver(t *testing.T) {
+	answer := `{"id":2,"result":{"stopReason":"cancelled"}}`
+	for _, cancel := range []string{cancelNotice, `{"method":"$/cancel_request","params":{"requestId":2}}`} {
+		for name, s := range map[string]proxy.Script{
+			"exclusive": stalling(t, cancelshim.StallSettle),
+			"relay":     relayed(t, cancelshim.Options{Stall: 10 * time.Second, StallAction: cancelshim.StallSettle}),
+		} {
+			s.Client(prompt(2))
+			silence(s, 11)
+			s.Client(cancel)
+			s.Forget()
+			s.Agent(1, answer)
+			if out := s.Output(); len(out) != 1 || out[0] != "client< "+answer {
+				t.Errorf("%s, %s: %q", name, cancel, out)
+			}
+		}
+	}
+}
+
+func TestStallAndTheAgentDiesOfIt(t *testing.T) {
+	s := stalling(t, cancelshim.StallSettle)
+	s.Client(prompt(2))
+	silence(s, 11)
+	s.Forget()
+	s.Gone(1, proxy.Exit{Words: "exited with code 1"})
+	s.Contains(`client< {"jsonrpc":"2.0","id":2,"result":{"stopReason":"cancelled",` + stallMeta + `true}}}}`)
+}
+
+// TestSettingAfterAStall: whatever else is asked of a session ends the turn that
+// is over for the client.
+func TestSettingAfterAStall(t *testing.T) {
+	s := stalling(t, cancelshim.StallSettle)
+	s.Client(prompt(2))
+	silence(s, 11)
+	s.Fire("grace a")
+	s.Forget()
+	s.Client(`{"id":3,"method":"session/set_mode","params":{"sessionId":"a","modeId":"yolo"}}`)
+	s.Expect("discard 1", "spawn 2")
+	s.Client(`{"id":4,"method":"session/cancel","params":{"sessionId":"a"}}`)
+	s.Expect(`client< {"jsonrpc":"2.0","id":4,"result":{}}`)
+}
+
+// TestStallOfALongAnswer: an answer that is longer than a frame may be ends a turn
+// as well, and what follows is heard.
+func TestStallOfALongAnswer(t *testing.T) {
+	s := stalling(t, cancelshim.StallSettle)
+	s.Client(prompt(2))
+	silence(s, 11)
+	s.Fire("grace a")
+	s.TooLong(1, `{"id":2,"result":{"x":"`)
+	s.Forget()
+	s.Agent(1, chunk)
+	s.Expect("client< " + chunk)
+	if st := s.Session("a").State(); st != proxy.Idle || s.Requests() != "" {
+		t.Errorf("it is %v, with %q open", st, s.Requests())
+	}
+}
+
+// TestStallAfterACrash, in a relay: the next process is watched as well.
+func TestStallAfterACrash(t *testing.T) {
+	s := relayed(t, cancelshim.Options{Stall: 10 * time.Second, StallAction: cancelshim.StallSettle})
+	s.Gone(1, proxy.Exit{Words: "exited with code 1"})
+	s.Client(prompt(2))
+	s.Started(2)
+	s.Booted(2)
+	s.Forget()
+	silence(s, 11)
+	s.Expect(`agent2< {"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"a"}}`)
 }
 
 // TestCancelIsRefused has an agent without a cancel, which says so although
