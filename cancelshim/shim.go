@@ -17,6 +17,7 @@ type Shim struct {
 	turns     map[string]*turn
 	asked     map[string]*asked         // cancels that only the agent carries out
 	silent    map[string]*silence       // turns that run, where silence is watched
+	told      map[*proxy.Agent]int      // cancels that it has been sent as notifications
 	terminals map[string]*proxy.Session // by the text of their ids
 	owner     map[string]*proxy.Agent
 }
@@ -35,7 +36,7 @@ func New(opt Options) *Shim {
 	if opt.StallAction == "" {
 		opt.StallAction = StallLog
 	}
-	return &Shim{opt: opt, turns: map[string]*turn{}, asked: map[string]*asked{}, silent: map[string]*silence{}, terminals: map[string]*proxy.Session{}, owner: map[string]*proxy.Agent{}}
+	return &Shim{opt: opt, turns: map[string]*turn{}, asked: map[string]*asked{}, silent: map[string]*silence{}, told: map[*proxy.Agent]int{}, terminals: map[string]*proxy.Session{}, owner: map[string]*proxy.Agent{}}
 }
 
 // Fatal marks that a frame of a turn must not pass a Shim that has panicked.
@@ -106,6 +107,9 @@ func (c *Shim) cancel(s *proxy.Step, m *proxy.Message, ask *proxy.Request) {
 			// ACP has it as a notification; the server knows it as nothing else.
 			m.Delete(wire.Span{Off: bytes.IndexByte(m.Raw, '{'), End: len(m.Raw)}, "id")
 		}
+		if !t.killed {
+			c.told[sess.Agent()]++
+		}
 	}
 }
 
@@ -121,8 +125,10 @@ func (c *Shim) turn(s *proxy.Step, sess *proxy.Session) *turn {
 
 // wants notes a cancel that wants an answer, which it gets when the turn is over.
 func (c *Shim) wants(s *proxy.Step, t *turn, ask *proxy.Request) {
-	if ask != nil {
-		t.asks = append(t.asks, ask)
+	if ask == nil {
+		return
+	}
+	if t.asks = append(t.asks, ask); len(t.asks) == 1 {
 		s.After(answerWithin, "answer "+t.session.ID())
 	}
 }
@@ -164,6 +170,9 @@ func (c *Shim) cancelRequest(s *proxy.Step) {
 
 // tell sends the agent a cancel that the client has not sent as such.
 func (c *Shim) tell(s *proxy.Step, sess *proxy.Session, why string) {
+	if s.Exclusive() {
+		c.told[sess.Agent()]++
+	}
 	s.ToAgent(sess.Agent(), proxy.Notice(acp.AgentMethodSessionCancel, proxy.Object("sessionId", sess.AgentID())), why)
 }
 
@@ -195,14 +204,12 @@ func (c *Shim) FromAgent(s *proxy.Step, m *proxy.Message) {
 	if len(c.asked) > 0 {
 		c.asks(s, m)
 	}
-	if len(c.turns) == 0 {
-		return
-	}
-	if refuses(m) && c.cancelling(s.Agent()) {
+	if len(c.told) > 0 && m.Kind == wire.Response && c.told[s.Agent()] > 0 && refuses(m) {
+		c.told[s.Agent()]--
 		s.Drop("it has no cancel, and says so of one that wanted no answer")
 		return
 	}
-	if s.Session() == nil {
+	if len(c.turns) == 0 || s.Session() == nil {
 		return
 	}
 	t := c.turn(s, s.Session())
@@ -230,18 +237,10 @@ func (c *Shim) FromAgent(s *proxy.Step, m *proxy.Message) {
 // refuses tells an error that answers nothing. To a cancel, which wants no
 // answer, codex says that it has no such method with an error that has no id.
 func refuses(m *proxy.Message) bool {
-	return m.Method == "" && m.Error.Found() && (!m.ID.Found() || string(m.Text(m.ID)) == "null") &&
-		gjson.GetBytes(m.Text(m.Error), "code").Int() == noSuchMethod
-}
-
-// cancelling tells that a turn of process a is being cancelled.
-func (c *Shim) cancelling(a *proxy.Agent) bool {
-	for _, t := range c.turns {
-		if t.session.Agent() == a {
-			return true
-		}
-	}
-	return false
+	e := gjson.ParseBytes(m.Text(m.Error))
+	of := e.Get("data.method")
+	return m.Error.Found() && (!m.ID.Found() || string(m.Text(m.ID)) == "null") &&
+		e.Get("code").Int() == noSuchMethod && (!of.Exists() || of.Str == acp.AgentMethodSessionCancel)
 }
 
 // Timer ends a grace period, and the patience of a cancel that wants an answer.
@@ -287,6 +286,7 @@ func (c *Shim) Timer(s *proxy.Step, key string) {
 // Exit answers the turns that were being cancelled in a process that is gone,
 // whether it was ended for that or died of it.
 func (c *Shim) Exit(s *proxy.Step, a *proxy.Agent) {
+	delete(c.told, a)
 	if !s.Exclusive() {
 		for id, t := range c.turns {
 			if t.session.Agent() == a {

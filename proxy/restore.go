@@ -179,7 +179,7 @@ func (c *Core) beginRestore(s *Session) {
 // next prompt does not wait for that. One that the client opens itself before
 // each turn, as pi does, the agent would only load twice.
 func (c *Core) revive(s *Session) {
-	want := s.revive && !s.reloads && s.state == Cold && len(s.queue) == 0 && s.open != nil
+	want := s.revive && !s.reloads && s.state == Cold && s.closing == nil && len(s.queue) == 0 && s.open != nil
 	s.revive = false
 	if !want || c.looping(s) || len(c.waiting) > 0 {
 		return // what somebody waits for comes first

@@ -371,9 +371,10 @@ func (c *Core) settleIfIdle(s *Session) {
 	}
 }
 
-// cancelFor cancels a session's turn in the client's name, since it closes it.
+// cancelFor cancels a session's turn, and the prompts that wait in it, in the
+// client's name, since it closes it.
 func (c *Core) cancelFor(s *Session) {
-	if s.state != Running || s.cancelling {
+	if s.state != Running && len(s.HeldPrompts()) == 0 {
 		return
 	}
 	var m Message
