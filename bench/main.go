@@ -44,7 +44,15 @@ func main() {
 	flag.IntVar(&opt.cpu, "cpu", 1, "the CPU that everything is pinned to; -1: none")
 	flag.StringVar(&opt.shim, "shim", "", "the shim's binary; built from ../ if empty")
 	flag.BoolVar(&opt.markdown, "md", false, "print the table as Markdown")
+	cancels := flag.Int("cancels", 0, "how long a cancel takes, in so many runs of each kind, instead of all else")
 	flag.Parse()
+	if *cancels > 0 {
+		if err := cancelTimes(*cancels); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if *short {
 		opt.rounds = 6
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -104,15 +103,9 @@ func prompting(session, text string) string {
 
 // quantiles tells the spread of what was measured.
 func quantiles(all []time.Duration) string {
-	if len(all) == 0 {
+	sorted := slices.Sorted(slices.Values(all))
+	if len(sorted) == 0 {
 		return "nothing"
 	}
-	at := func(q float64) time.Duration { return quantile(all, q).Round(100 * time.Microsecond) }
-	return strings.Join([]string{"p50 " + at(0.5).String(), "p99 " + at(0.99).String(), "max " + at(1).String()}, ", ")
-}
-
-// quantile is the value below which the part q of all of them is.
-func quantile(all []time.Duration, q float64) time.Duration {
-	sorted := slices.Sorted(slices.Values(all))
-	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))]
+	return fmt.Sprintf("p50 %v, p99 %v, max %v", round(at(sorted, 0.5)), round(at(sorted, 0.99)), round(at(sorted, 1)))
 }
