@@ -49,7 +49,7 @@ func (o *oracle) answer(a *player, i int, well bool) {
 	switch c.method {
 	case "initialize":
 		body = `"result":{"agentCapabilities":{"loadSession":true,"sessionCapabilities":{"resume":{}}}}`
-		if o.begun && !well && o.IntN(6) == 0 {
+		if a.broken = o.begun && !well && o.IntN(6) == 0; a.broken {
 			body = refuse
 		}
 	case "session/new":
@@ -67,7 +67,7 @@ func (o *oracle) answer(a *player, i int, well bool) {
 			body = refuse
 			break
 		}
-		if !a.holds[c.session] && len(a.holds) > 0 {
+		if !a.holds[c.session] && len(a.holds) > 0 && !o.relay {
 			o.fail("process %d holds two sessions", a.gen)
 		}
 		a.holds[c.session] = true
@@ -127,6 +127,7 @@ func (o *oracle) agentEvent() {
 	case k < 17:
 		if c := a.requests; len(c) > 0 && o.IntN(3) == 0 {
 			o.note("too long from %d: the answer to %s", a.gen, c[0].id)
+			a.broken = true
 			if !a.silenced {
 				a.requests = c[1:]
 				delete(a.loading, c[0].session)
@@ -140,6 +141,7 @@ func (o *oracle) agentEvent() {
 	case k < 19:
 		if o.IntN(4) == 0 {
 			o.note("output of %d ended", a.gen)
+			a.broken = true
 			o.w.OutputEnded(a.gen)
 		}
 	}

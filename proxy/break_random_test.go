@@ -67,6 +67,7 @@ type oracle struct {
 	failures  []string
 	maxAgents int
 	stalls    bool // turns that fall silent are ended
+	relay     bool // one process has all sessions, and none is ever ended
 
 	// The client's side.
 	nextID   int
@@ -91,6 +92,7 @@ type oracle struct {
 	arrived  bool
 	dead     map[string]bool // tags that must not reach it
 	finished bool
+	over     bool // the client's input has ended
 }
 
 type player struct {
@@ -104,6 +106,7 @@ type player struct {
 	asks            int
 	killed, ignores bool
 	wedged          bool // its turns never end
+	broken          bool // it has not begun well, or has done what a process is ended for
 }
 
 // next is the first request from the i-th on that it will answer, -1 for none.
@@ -142,10 +145,11 @@ func newOracle(seed uint64) *oracle {
 		cancel.StallAction = []cancelshim.StallAction{cancelshim.StallLog, cancelshim.StallSettle, cancelshim.StallRecycle}[r.IntN(3)]
 		o.stalls = cancel.StallAction != cancelshim.StallLog
 	}
+	o.relay = r.IntN(5) == 0
 	opt := proxy.Options{
 		Chain: []proxy.Interceptor{cancelshim.New(cancel)},
 		Policy: func([]byte) proxy.Policy {
-			return proxy.Policy{Exclusive: true, DropNoise: true, Close: r.IntN(2) == 0}
+			return proxy.Policy{Exclusive: !o.relay, DropNoise: true, Close: r.IntN(2) == 0}
 		},
 		MaxAgents: o.maxAgents, Standby: r.IntN(2) == 0,
 	}
@@ -156,11 +160,14 @@ func newOracle(seed uint64) *oracle {
 	o.w.ToClient, o.w.ToAgent = o.toClient, o.toAgent
 	o.w.Spawn = func(gen int) {
 		o.note("spawn %d", gen)
-		o.agents[gen] = &player{gen: gen, holds: map[string]bool{}, loading: map[string]bool{}, ignores: o.IntN(4) == 0, wedged: o.stalls && o.IntN(3) == 0}
+		o.agents[gen] = &player{gen: gen, holds: map[string]bool{}, loading: map[string]bool{}, ignores: o.IntN(4) == 0, wedged: o.stalls && !o.relay && o.IntN(3) == 0, broken: true}
 	}
 	o.w.CloseInput = func(gen int) { o.note("close %d", gen); o.agents[gen].condemned = true }
 	o.w.Discard = func(gen int) {
 		o.note("discard %d", gen)
+		if o.relay && !o.over && !o.agents[gen].broken {
+			o.fail("a relay's process %d is ended", gen)
+		}
 		o.agents[gen].condemned, o.agents[gen].silenced = true, true
 	}
 	o.w.Terminate = func(gen int) { o.note("terminate %d", gen); o.agents[gen].condemned = true }
@@ -238,7 +245,7 @@ func (o *oracle) toClient(line string) {
 		o.arrived = true
 	}
 	if p := m.Get("params.prompt").Raw; p != "" {
-		if o.answered[p] {
+		if o.answered[p] && !(o.relay && o.stalls) { // there the next prompt goes on at once
 			o.fail("an update of the turn of %s came after its answer", p)
 		}
 		if got := m.Get("params.sessionId").Str; got != o.prompts[p] {
@@ -292,7 +299,7 @@ func (o *oracle) toAgent(gen int, line string) {
 		o.owner(a, c.session)
 		a.loading[c.session] = true
 		for s := range a.holds {
-			if s != c.session {
+			if s != c.session && !o.relay {
 				o.fail("process %d holds %s and was sent a load of %s", gen, s, c.session)
 			}
 		}
@@ -301,6 +308,9 @@ func (o *oracle) toAgent(gen int, line string) {
 
 // owner checks that nobody else that lives has the session.
 func (o *oracle) owner(a *player, session string) {
+	if o.relay {
+		return // nobody has a session there but the one process, and nothing is brought back
+	}
 	for _, b := range o.agents {
 		if b != a && !b.gone && (b.holds[session] || b.loading[session]) {
 			o.fail("process %d was sent a frame for %s while process %d has it", a.gen, session, b.gen)

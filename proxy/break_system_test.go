@@ -121,6 +121,7 @@ func (o *oracle) end() {
 		return
 	}
 	o.note("--- end of input")
+	o.over = true
 	o.w.EOF()
 	for range 400 {
 		if o.finished || len(o.failures) > 0 {

@@ -36,8 +36,9 @@
 //	opening    hold             hold              hold                cold; its load: error
 //	idle       running          forward           forward, then gone  cold
 //	running    hold             hold              cancel, hold        error, cold
-//	killing    hold             hold              hold                cold, or restore if something waits
-//	stuck      error            error             error               cold
+//	unwinding  kill, hold       kill, hold        kill, hold          cold
+//	killing    hold             hold              hold                restore, or cold
+//	stuck      error            error             error               restore, or cold
 //	restoring  hold             replaces ours     hold                one retry, then failed
 //	                            while unsent
 //	failed     one new try      is the restore    answered, forward   -
@@ -45,10 +46,14 @@
 //
 // An opening has a limit of a minute, a restore of 20 seconds: then the process is
 // ended. A killing goes on while the process lives; its prompt is answered after
-// a second, and after six it is stuck. "Cancelling" is running with a mark that
-// the cancel's interceptor sets. Without
-// an exclusive policy there is one process for all sessions, nothing is held,
-// and nothing is ended.
+// a second, and after six it is stuck. What was killed for a cancel is restored at
+// once, what was ended for another reason when something waits for it. A close or
+// delete cancels the prompts that wait. "Cancelling" is running with a mark that
+// the cancel's interceptor sets; "unwinding" is running with a prompt that was
+// answered early, and then whatever is asked of the session ends its process.
+//
+// Without an exclusive policy there is one process for all sessions, nothing is
+// held, and nothing is ended.
 //
 // # Goroutines
 //

@@ -16,7 +16,19 @@ func advise(text, session string) string {
 	if !strings.Contains(text, doneCh) {
 		return ""
 	}
-	return "a checkpoint of this conversation was left half-written when its process was killed; end the agent and mend it with: acp-shim sessions repair " + session
+	return "a checkpoint of this conversation was left half-written when its process was killed; end the agent and mend it with: acp-shim sessions repair " + word(session)
+}
+
+// word is an id as a word of a shell's: it is the client's or the agent's, and
+// somebody will paste the line.
+func word(id string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._:/-", r)
+	}
+	if id != "" && id[0] != '-' && strings.TrimFunc(id, plain) == "" {
+		return id
+	}
+	return "'" + strings.ReplaceAll(id, "'", `'\''`) + "'"
 }
 
 // brickedError puts the way out behind the message of an error.

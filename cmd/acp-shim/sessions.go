@@ -57,6 +57,9 @@ func (a *age) UnmarshalText(text []byte) error {
 }
 
 func (l sessionsList) Run() error {
+	if l.Forget != "" && (l.ID != "" || l.Older > 0) {
+		return errors.New("--forget names the one session that is forgotten; leave out the other id and --older, or use --forget-all with them")
+	}
 	dir, err := l.stateDir()
 	if err != nil {
 		return err

@@ -34,14 +34,14 @@ func (r sessionsRepair) Run() error {
 	}
 	step := func(line string) { fmt.Println(shown(line)) }
 	step("conversation: " + file.Path)
-	release, err := own(dir, file, home)
-	if err != nil {
-		return failed(fmt.Errorf("%w; nothing was changed%s", err, afterInUse(err)))
-	}
-	defer release()
 	if file.Home() == "" {
 		step("owner: it lies in no agent's home, so that no acp-shim can use it")
 	} else {
+		release, err := own(dir, file, home)
+		if err != nil {
+			return failed(fmt.Errorf("%w; nothing was changed%s", err, afterInUse(err)))
+		}
+		defer release()
 		step("owner: no acp-shim uses it, and none can until this is over")
 	}
 	err = conversation.Repair{File: file, Unowned: r.Unowned, DryRun: r.DryRun, Step: step}.Run(ctx)

@@ -217,6 +217,8 @@ func TestSessionsForget(t *testing.T) {
 	r.says("--forget-all --older=30d", 0, "0 forgotten, 0 kept")
 	r.says("--forget-all", 0, "forgot session t", "forgot session u", "2 forgotten")
 	r.says("", 0, "no session is remembered")
+	r.says("s --forget=t", 2, "--forget names the one session")
+	r.says("--older=1h --forget=t", 2, "--forget names the one session")
 }
 
 // TestRepairFindsTheSession is about which conversation is meant; what is done

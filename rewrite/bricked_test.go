@@ -1,0 +1,21 @@
+package rewrite
+
+import "testing"
+
+func TestAdviceCanBePasted(t *testing.T) {
+	for id, want := range map[string]string{
+		"7c210042-29de-406f-a1a2-dd2efc4f9280": "7c210042-29de-406f-a1a2-dd2efc4f9280",
+		"a b":                                  "'a b'",
+		"x;rm -rf ~":                           "'x;rm -rf ~'",
+		"it's":                                 `'it'\''s'`,
+		"-f":                                   "'-f'",
+		"":                                     "''",
+	} {
+		if got := word(id); got != want {
+			t.Errorf("%q: %s, want %s", id, got, want)
+		}
+	}
+	if advise("all is well", "s") != "" {
+		t.Error("there is advice where nothing is wrong")
+	}
+}
