@@ -31,6 +31,7 @@ type Agent struct {
 	sessions []*Session
 	reserved int     // sessions that are being made in it
 	open     int     // requests of the client that it has not answered
+	small    int     // those among them that take no time
 	queue    []*held // wait for it to take frames
 	asked    []*Asked
 	info     []byte // the result of initialize
@@ -66,6 +67,17 @@ func (a *Agent) owes() bool {
 	}
 	for _, s := range a.sessions {
 		if s.cancelling || s.state == Opening || s.state == Restoring {
+			return true
+		}
+	}
+	return false
+}
+
+// cancelling tells that a turn of it is being cancelled: some die of that, and
+// nothing is wrong with them otherwise.
+func (a *Agent) cancelling() bool {
+	for _, s := range a.sessions {
+		if s.cancelling {
 			return true
 		}
 	}

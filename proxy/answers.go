@@ -10,7 +10,7 @@ import (
 
 // beforeAnswer changes an answer that names sessions by the agent's ids.
 func (c *Core) beforeAnswer(a *Agent, r *Request, m *Message) {
-	if len(c.alias) == 0 || !m.Result.Found() {
+	if len(c.alias)+len(c.names) == 0 || !m.Result.Found() {
 		return
 	}
 	if id, ok := m.At(m.Result, "sessionId"); ok {
@@ -30,6 +30,8 @@ func (c *Core) beforeAnswer(a *Agent, r *Request, m *Message) {
 func (c *Core) unalias(m *Message, id Span) {
 	if s, ok := c.alias[m.String(id)]; ok {
 		m.Set(id, wire.Quote(s.id))
+	} else if name, ok := c.names[m.String(id)]; ok {
+		m.Set(id, wire.Quote(name))
 	}
 }
 
@@ -66,7 +68,6 @@ func (c *Core) afterAnswer(a *Agent, r *Request, m *Message) {
 			s.native = !gjson.GetBytes(m.Text(m.Result), "stopReason").Exists()
 		}
 		if good {
-			s.blank = false
 			c.keep(s)
 		}
 		c.settleTurn(s)
@@ -76,9 +77,12 @@ func (c *Core) afterAnswer(a *Agent, r *Request, m *Message) {
 		if s.closing == r {
 			s.closing = nil
 		}
-		if good {
+		switch {
+		case good:
 			c.closed(s)
-		} else {
+		case s.open == nil && s.agent == nil && len(s.queue) == 0:
+			c.forgetSession(s) // it was never open here
+		default:
 			c.wake(s)
 		}
 	case mSetMode, mSetConfig, mSetModel:
@@ -86,6 +90,14 @@ func (c *Core) afterAnswer(a *Agent, r *Request, m *Message) {
 			c.remember(s, r)
 		}
 	}
+}
+
+// finishes tells that a prompt's answer, as the agent gave it, is the end of a turn
+// that the agent has stored. One that was cancelled or has failed may not be
+// (inferred): if the session cannot be loaded then, nothing is lost but that.
+func finishes(m *Message) bool {
+	stop := gjson.GetBytes(m.Text(m.Result), "stopReason").Str
+	return m.Result.Found() && stop != "cancelled"
 }
 
 // settingOf tells settings apart, by the frame as the agent gets it.

@@ -109,6 +109,7 @@ func (e worldEffects) disarm(k timerKey)              { delete(e.w.due, k) }
 func (e worldEffects) claim(id string)                { e.w.Claim(id) }
 func (e worldEffects) save(Record)                    {}
 func (e worldEffects) release(string)                 {}
+func (e worldEffects) recall()                        {}
 func (e worldEffects) forget(string)                  {}
 func (e worldEffects) finished(int)                   { e.w.Finished() }
 func (e worldEffects) log(slog.Level, string, ...any) {}

@@ -112,6 +112,16 @@ func (l *Loop) claim(id string) {
 	})
 }
 
+func (l *Loop) recall() {
+	if l.cfg.Store == nil {
+		return
+	}
+	l.queueStore(func() {
+		names := l.cfg.Store.Names()
+		l.step(func() { l.core.recalled(names) })
+	})
+}
+
 func (l *Loop) save(rec Record) {
 	if l.cfg.Store == nil {
 		return

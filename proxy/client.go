@@ -131,6 +131,9 @@ func (c *Core) route(m *Message, r *Request, again bool) {
 			}
 			s = c.addSession(string(m.Session))
 		}
+		if s == nil && m.Method == mDelete && r != nil && c.policy.Exclusive && c.alias[string(m.Session)] == nil {
+			s = c.addSession(string(m.Session))
+		}
 		if r != nil {
 			r.session = s
 		}
@@ -186,6 +189,7 @@ func (c *Core) send(a *Agent, m *Message, r *Request, again bool) {
 	if r != nil {
 		r.agent = a
 		a.open++
+		c.limit(a, r)
 		if s.session != nil {
 			r.order = s.session.order
 		}

@@ -44,7 +44,9 @@ const (
 	loadLimit     = 20 * time.Second
 	// openLimit is for what the client itself has asked for and waits for: its
 	// first initialize, and a load or resume of its own.
-	openLimit   = time.Minute
+	openLimit = time.Minute
+	// smallLimit is for what takes an agent no time: a setting, a close.
+	smallLimit  = 30 * time.Second
 	endLimit    = 2 * time.Second
 	endNow      = 300 * time.Millisecond
 	crashWindow = 30 * time.Second
@@ -73,6 +75,7 @@ type Core struct {
 	gen      int
 	sessions map[string]*Session
 	alias    map[string]*Session // by the agent's id where it differs
+	names    map[string]string   // the same of earlier runs, to the client's id
 	waiting  []*held             // wait for a process to be free
 	crashes  int                 // of processes that held no session, or several
 	crashed  map[string]int      // of processes that held a single one, by its id
@@ -213,6 +216,8 @@ func (c *Core) timer(k timerKey) {
 		c.endTimeout()
 	case timerCrash:
 		c.calm(k.name)
+	case timerAnswer:
+		c.answerTimeout(k.gen)
 	case timerBlocked:
 		if a := c.agentOf(k.gen); a != nil {
 			c.fx.log(slog.LevelError, "the agent takes no input; it is ended", "agent", a.gen)

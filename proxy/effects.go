@@ -26,6 +26,8 @@ type effects interface {
 	disarm(k timerKey)
 	// claim makes this shim the owner of a session; claimed follows.
 	claim(id string)
+	// recall asks for the names of sessions of earlier runs; recalled follows.
+	recall()
 	// save keeps a session's record; release gives up what claim got.
 	save(rec Record)
 	release(id string)
@@ -69,6 +71,7 @@ const (
 	timerEnd                      // the client is gone, processes may not last longer
 	timerCrash                    // a crash is forgotten
 	timerBlocked                  // process gen takes no input
+	timerAnswer                   // process gen owes the answer to something small
 )
 
 type timerKey struct {

@@ -185,6 +185,7 @@ func (c *Core) agentAnswers(a *Agent, m *Message) {
 		return
 	}
 	c.beforeAnswer(a, r, m)
+	finished := r.Method == mPrompt && finishes(m)
 	sent := c.pass(a, m, r, nil)
 	if r.agent == a && !sent && !r.answered {
 		return // sent once more, or kept for later
@@ -193,6 +194,9 @@ func (c *Core) agentAnswers(a *Agent, m *Message) {
 		c.closeRequest(r)
 	}
 	c.unwound(r)
+	if finished && r.session != nil {
+		r.session.blank = false
+	}
 	c.afterAnswer(a, r, m)
 	if a.open == 0 {
 		c.renewIfIdle(a)
@@ -209,6 +213,7 @@ func (c *Core) closeRequest(r *Request) {
 	if r.agent != nil {
 		r.agent.open--
 	}
+	c.unlimit(r)
 	c.requests.drop(r.id, func(x *Request) bool { return x == r })
 }
 
@@ -287,10 +292,6 @@ func (c *Core) notOpened(r *Request) {
 	if s == nil || s.restore.opener != r {
 		return
 	}
-	if h := s.restore.first; h != nil {
-		s.restore.first = nil
-		c.unhold(h)
-	}
 	c.opened(s, s.agent, r, false)
 }
 
@@ -324,7 +325,7 @@ func (c *Core) resend(r *Request, frame []byte, why string) {
 }
 
 func (c *Core) shimToAgent(a *Agent, frame []byte, why string) {
-	if a == nil || !a.takes() && a.state != fresh && !a.booting {
+	if a == nil || a.state <= starting || a.state >= condemned {
 		return
 	}
 	c.tap(Shim, AgentPeer(a.gen), frame, nil, why, false)

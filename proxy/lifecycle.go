@@ -141,6 +141,9 @@ func (c *Core) initialized(a *Agent, r *Request, m *Message) {
 				c.fx.log(slog.LevelWarn, "the agent can neither load nor resume a session: one process holds all of them")
 				c.policy.Exclusive = false
 			}
+			if c.policy.Exclusive {
+				c.fx.recall()
+			}
 		}
 	}
 	c.openGate()
@@ -189,7 +192,7 @@ func (c *Core) gone(gen int, e Exit) {
 			c.agents = append(c.agents[:i:i], c.agents[i+1:]...)
 		}
 	}
-	for _, k := range []timerKind{timerTerm, timerKill, timerStuck, timerStart, timerIdle, timerBlocked} {
+	for _, k := range []timerKind{timerTerm, timerKill, timerStuck, timerStart, timerIdle, timerBlocked, timerAnswer} {
 		c.fx.disarm(timerKey{kind: k, gen: gen})
 	}
 	a.unsent += c.fx.unsent(gen)
@@ -200,7 +203,7 @@ func (c *Core) gone(gen int, e Exit) {
 	for _, s := range a.sessions {
 		s.exit = text
 	}
-	if !wanted && !c.ending {
+	if !wanted && !c.ending && !a.cancelling() {
 		c.countCrash(a)
 	}
 	c.exitChain(a)
@@ -278,6 +281,13 @@ func (c *Core) failRequests(a *Agent, text string) {
 	sortRequests(list)
 	for _, r := range list {
 		c.unwound(r)
+		if s := r.session; r.Method == mClose && s != nil && s.closing == r {
+			// It is closed, in a way.
+			s.closing = nil
+			c.answer(r, ResultBody("{}"), "its process is gone")
+			c.closed(s)
+			continue
+		}
 		c.answer(r, ErrorBody(CodeInternal, text, c.exitData(a)), "the agent is gone")
 	}
 	for id, r := range c.own {

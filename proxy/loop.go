@@ -47,6 +47,9 @@ type Store interface {
 	Release(id string)
 	// Forget removes what is remembered of a session.
 	Forget(id string)
+	// Names leads from the agent's ids of sessions to the client's, for those of
+	// earlier runs where they differ.
+	Names() map[string]string
 }
 
 // Config is a connection between one client and its agents.
@@ -103,7 +106,9 @@ type proc struct {
 // pauseAbove is how much may wait for the client before agents are read no
 // further; blockedAbove how much may wait for an agent that takes nothing.
 const (
-	pauseAbove   = 16 << 20
+	pauseAbove = 16 << 20
+	// pauseAlways is the same for an agent that owes an answer.
+	pauseAlways  = 128 << 20
 	blockedAbove = 64 << 20
 	blockedFor   = 30 * time.Second
 	quietAfter   = 100 * time.Millisecond

@@ -224,6 +224,7 @@ func (c *Core) condemn(a *Agent, why string, pace time.Duration) {
 	a.state, a.why = condemned, why
 	c.fx.disarm(timerKey{kind: timerStart, gen: a.gen})
 	c.fx.disarm(timerKey{kind: timerIdle, gen: a.gen})
+	c.fx.disarm(timerKey{kind: timerAnswer, gen: a.gen})
 	lost := 0
 	if was > starting {
 		lost = c.fx.discard(a.gen)
@@ -325,6 +326,46 @@ func (c *Core) startTimeout(gen int) {
 	a.cause = fmt.Sprintf("it did not answer initialize within %d s", int(limit/time.Second))
 	c.fx.log(slog.LevelError, "an agent process did not become ready", "agent", gen)
 	c.condemn(a, "start timed out", hard)
+}
+
+// limit gives a process little time for what takes none. Nothing else would tell
+// of one that hangs while no turn runs: a session that is being closed there would
+// be closed for everybody.
+func (c *Core) limit(a *Agent, r *Request) {
+	switch r.Method {
+	case mClose, mDelete, mSetMode, mSetConfig, mSetModel:
+	default:
+		return
+	}
+	if !c.policy.Exclusive || r.session == nil || r.session.agent != a {
+		return
+	}
+	r.small = true
+	if a.small++; a.small == 1 {
+		c.fx.arm(timerKey{kind: timerAnswer, gen: a.gen}, smallLimit)
+	}
+}
+
+// unlimit is called when such a request has its answer.
+func (c *Core) unlimit(r *Request) {
+	if !r.small {
+		return
+	}
+	r.small = false
+	k := timerKey{kind: timerAnswer, gen: r.agent.gen}
+	c.fx.disarm(k)
+	if r.agent.small--; r.agent.small > 0 && r.agent.state < condemned {
+		c.fx.arm(k, smallLimit)
+	}
+}
+
+// answerTimeout is the event that a process has not answered such a request.
+func (c *Core) answerTimeout(gen int) {
+	if a := c.agentOf(gen); a != nil && a.state < condemned {
+		a.cause = fmt.Sprintf("it did not answer within %d s what takes no time", int(smallLimit/time.Second))
+		c.fx.log(slog.LevelError, "an agent process hangs; it is ended", "agent", gen)
+		c.condemn(a, "hangs", hard)
+	}
 }
 
 // idleTimeout is the event that a session, or a process, was idle for long.

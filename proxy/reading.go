@@ -84,10 +84,10 @@ func (l *Loop) readAgent(gen int, p *proc) {
 func (l *Loop) awaitClient(gen int, p *proc) {
 	l.mu.Lock()
 	for l.out.waiting() > pauseAbove && l.out.err == nil && !l.isOver && !p.exited.Load() {
-		if a := l.core.agentOf(gen); a == nil || a.state >= condemned || a.owes() {
+		a := l.core.agentOf(gen)
+		if a == nil || a.state >= condemned || a.owes() && l.out.waiting() < pauseAlways {
 			break
 		}
-		a := l.core.agentOf(gen)
 		a.paused = true
 		l.paused++
 		l.drained.Wait()

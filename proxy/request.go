@@ -13,6 +13,7 @@ type Request struct {
 	own      func(m *Message, failure string)
 	held     *held
 	answered bool
+	small    bool   // its process has little time for it
 	early    bool   // answered, and the agent has not ended its turn yet
 	order    uint64 // its place among the frames sent for its session
 	sequence uint64 // its place among the client's requests

@@ -146,13 +146,15 @@ func TestDeleteForgets(t *testing.T) {
 	for n, id := range []string{"a", "other"} {
 		line := fmt.Sprintf(`{"id":%d,"method":"session/delete","params":{"sessionId":%q}}`, 10+n, id)
 		s.client(line)
+		s.core.claimed(id, nil, "")
 		s.agent(1, fmt.Sprintf(`{"id":%d,"result":{}}`, 10+n))
 		s.contains("forget " + id)
 	}
 	s.client(`{"id":20,"method":"session/delete","params":{"sessionId":"kept"}}`)
+	s.core.claimed("kept", nil, "")
 	s.out = nil
 	s.agent(1, `{"id":20,"error":{"code":-32603,"message":"no"}}`)
-	s.expect(`client< {"id":20,"error":{"code":-32603,"message":"no"}}`)
+	s.expect(`client< {"id":20,"error":{"code":-32603,"message":"no"}}`, "release kept")
 }
 
 // TestRelayIsNeverIdle: the process of a relay has the conversation, and nothing
@@ -253,5 +255,113 @@ func TestReviveIsNoHurry(t *testing.T) {
 	s.boot(2)
 	if out := strings.Join(s.out, "\n"); strings.Contains(out, mLoad) || !strings.Contains(out, "agent2< "+`{"id":3,"method":"session/new"`) {
 		t.Errorf("got %s", out)
+	}
+}
+
+// TestHangOutsideOfATurn: nothing but its silence tells of a process that hangs
+// while it runs no turn.
+func TestHangOutsideOfATurn(t *testing.T) {
+	for _, row := range []struct{ method, want string }{
+		{mClose, `"result":{}`},
+		{mDelete, `it did not answer within 30 s`},
+		{mSetMode, `it did not answer within 30 s`},
+	} {
+		s := opened(t, Options{})
+		s.client(fmt.Sprintf(`{"id":5,"method":%q,"params":{"sessionId":"a","modeId":"yolo"}}`, row.method))
+		s.client(prompt(6, "a"))
+		s.fire(timerKey{kind: timerAnswer, gen: 1})
+		s.contains("discard 1")
+		s.out = nil
+		s.core.gone(1, Exit{Words: "was killed"})
+		if out := strings.Join(s.out, "\n"); !strings.Contains(out, `"id":5,`+row.want) && !strings.Contains(out, row.want) {
+			t.Errorf("%s: %s", row.method, out)
+		}
+		if s.requests() == "" {
+			continue
+		}
+		// What waited goes on: with the next process, or as the agent says.
+		gen := s.core.gen
+		s.boot(gen)
+		s.agent(gen, fmt.Sprintf(`{"id":"acp-shim/n/%d","result":{}}`, s.core.ownSeq))
+		s.contains(fmt.Sprintf("agent%d< ", gen) + prompt(6, "a"))
+	}
+	s := opened(t, Options{})
+	for id := range 2 {
+		s.client(fmt.Sprintf(`{"id":%d,"method":"session/set_mode","params":{"sessionId":"a","modeId":"yolo"}}`, 5+id))
+	}
+	s.agent(1, `{"id":5,"result":{}}`)
+	if s.timers[timerKey{kind: timerAnswer, gen: 1}] == 0 {
+		t.Error("the second one has no limit")
+	}
+	s.agent(1, `{"id":6,"result":{}}`)
+	if s.timers[timerKey{kind: timerAnswer, gen: 1}] != 0 {
+		t.Error("nothing is open, and its limit goes on")
+	}
+}
+
+// TestDeleteOfAnothersSession: what another shim has open is not deleted under it,
+// and what an earlier run has made anew is deleted under the agent's name.
+func TestDeleteOfAnothersSession(t *testing.T) {
+	s := opened(t, Options{})
+	remove := `{"id":5,"method":"session/delete","params":{"sessionId":"x"}}`
+	s.client(remove)
+	s.expect("claim x")
+	s.core.claimed("x", nil, "session x is in use")
+	s.expect(`client< {"jsonrpc":"2.0","id":5,"error":{"code":-32603,"message":"acp-shim: session x is in use","data":null}}`, "release x")
+
+	s.client(remove)
+	s.core.claimed("x", &Record{ID: "x", Real: "y"}, "")
+	s.out = nil
+	s.core.claimed("y", nil, "")
+	s.expect("agent1< " + strings.Replace(remove, `"x"`, `"y"`, 1))
+	s.agent(1, `{"id":5,"result":{}}`)
+	s.expect(`client< {"id":5,"result":{}}`, "forget x", "release x", "release y")
+
+	s.client(remove)
+	s.core.claimed("x", nil, "")
+	s.agent(1, `{"id":5,"error":{"code":-32002,"message":"no"}}`)
+	if s.core.sessions["x"] != nil {
+		t.Error("a session that never was is kept")
+	}
+}
+
+// TestListHasTheClientsNames, of this run and of earlier ones.
+func TestListHasTheClientsNames(t *testing.T) {
+	s := opened(t, Options{})
+	s.core.recalled(map[string]string{"y": "x"})
+	s.client(`{"id":5,"method":"session/list","params":{}}`)
+	s.out = nil
+	s.agent(1, `{"id":5,"result":{"sessions":[{"sessionId":"y"},{"sessionId":"z"}]}}`)
+	s.expect(`client< {"id":5,"result":{"sessions":[{"sessionId":"x"},{"sessionId":"z"}]}}`)
+}
+
+// TestFirstTurnThatFailed: what a turn that was cancelled has left at the agent,
+// or one that has failed, may not be there to load.
+func TestFirstTurnThatFailed(t *testing.T) {
+	for _, answer := range []string{`"error":{"code":-32603,"message":"no"}`, `"result":{"stopReason":"cancelled"}`, `"result":{"stopReason":"end_turn"}`} {
+		s := opened(t, Options{})
+		s.client(prompt(2, "a"))
+		s.agent(1, `{"id":2,`+answer+`}`)
+		s.core.gone(1, Exit{Words: "exited with code 0"})
+		s.client(prompt(3, "a"))
+		s.boot(2)
+		for range 2 { // it is neither loaded nor resumed
+			s.out = nil
+			s.agent(2, fmt.Sprintf(`{"id":"acp-shim/n/%d","error":{"code":-32002,"message":"Session not found"}}`, s.core.ownSeq))
+		}
+		anew := strings.Contains(strings.Join(s.out, " "), mNew)
+		if finished := strings.Contains(answer, "end_turn"); anew == finished {
+			t.Errorf("after %s it is made anew: %v", answer, anew)
+		}
+	}
+}
+
+// TestDeathOfACancel: an agent that dies of each cancel is no crash loop.
+func TestDeathOfACancel(t *testing.T) {
+	s := opened(t, Options{})
+	s.core.sessions["a"].cancelling = true
+	s.core.gone(1, Exit{Words: "exited with code 1"})
+	if len(s.core.crashed)+s.core.crashes > 0 {
+		t.Error("it counts as a crash")
 	}
 }

@@ -8,34 +8,6 @@ import (
 	"acp-shim/internal/wire"
 )
 
-// State is where a session is in its life. See the table in doc.go.
-type State uint8
-
-const (
-	// Cold is known, and no process holds it.
-	Cold State = iota
-	// Opening is being loaded or resumed by the client.
-	Opening
-	// Idle is held by a process and runs no turn.
-	Idle
-	// Running runs a turn.
-	Running
-	// Killing waits for its process to be dead.
-	Killing
-	// Stuck has a process that was killed and does not die.
-	Stuck
-	// Restoring is being brought back by the shim.
-	Restoring
-	// Failed could not be brought back.
-	Failed
-	// Gone was closed or deleted.
-	Gone
-)
-
-func (s State) String() string {
-	return [...]string{"cold", "opening", "idle", "running", "killing", "stuck", "restoring", "failed", "gone"}[s]
-}
-
 // Session is one session of the client's. It outlives the processes that hold
 // it.
 type Session struct {
@@ -278,6 +250,10 @@ func (c *Core) pump(s *Session) {
 }
 
 func (s *Session) unqueue(c *Core, r *Request) {
+	if h := s.restore.first; h != nil && h.request == r {
+		s.restore.first = nil
+		c.unhold(h)
+	}
 	for i, h := range s.queue {
 		if h.request == r {
 			s.queue = append(s.queue[:i:i], s.queue[i+1:]...)
@@ -329,6 +305,10 @@ func (c *Core) deliver(s *Session, m *Message, r *Request, again bool) {
 			s.closing = nil // what waits behind it goes on when it is gone
 			c.answer(r, ResultBody("{}"), "no process holds it")
 			c.closed(s)
+		case m.Method == mDelete && r != nil && !s.claimed:
+			// Another shim may have it open.
+			s.restore.first = c.wait(m, r, again)
+			c.claim(s)
 		case m.Method == mClose || m.Method == mDelete:
 			c.send(c.primary(), m, r, again)
 		default:

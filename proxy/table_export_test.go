@@ -18,12 +18,12 @@ func AllStates() (names []string) {
 
 var timerNames = map[timerKind]string{
 	timerChain: "chain", timerTerm: "term", timerKill: "kill", timerStuck: "stuck", timerStart: "start", timerLoad: "load",
-	timerIdle: "idle", timerEnd: "end", timerCrash: "crash", timerBlocked: "blocked",
+	timerIdle: "idle", timerEnd: "end", timerCrash: "crash", timerBlocked: "blocked", timerAnswer: "hang",
 }
 
 // TimerNames are the kinds of timers by their names.
 func TimerNames() (names []string) {
-	for k := timerKind(0); k <= timerBlocked; k++ {
+	for k := timerKind(0); k <= timerAnswer; k++ {
 		names = append(names, timerNames[k])
 	}
 	return names

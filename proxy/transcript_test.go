@@ -47,6 +47,7 @@ func (s *script) arm(k timerKey, d time.Duration) { s.timers[k] = d }
 func (s *script) disarm(k timerKey)               { delete(s.timers, k) }
 func (s *script) claim(id string)                 { s.add("claim %s", id) }
 func (s *script) release(id string)               { s.add("release %s", id) }
+func (s *script) recall()                         {}
 func (s *script) forget(id string)                { s.add("forget %s", id) }
 func (s *script) finished(code int)               { s.add("finished %d", code) }
 func (s *script) log(slog.Level, string, ...any)  {}

@@ -51,7 +51,10 @@ func run(set *settings.Settings) int {
 	log, endLog := logs.New(s.logOptions())
 	defer endLog()
 	s.log = log
-	if err != nil {
+	if err != nil && s.statePath() != "" {
+		// Somebody has named that place, or it is in a home: then it should work.
+		log.Error("sessions are neither remembered nor locked against other shims; name another place with --state-dir", "why", err.Error())
+	} else if err != nil {
 		log.Info("nothing is remembered beyond this run", "why", err.Error())
 	}
 	// The agent is looked for once and pinned: a link that moves while the shim
@@ -128,7 +131,7 @@ func findAgent(set *settings.Settings) (agent.Found, error) {
 	exe, _ := os.Executable()
 	return agent.Find(agent.Query{
 		Words: set.Words, Flag: set.AgentFlag, Env: set.AgentEnv, Config: set.AgentFile,
-		Args: set.AgentArgs, Getenv: os.Getenv, Exe: exe, SelfOK: []string{"sim"},
+		Args: set.AgentArgs, Getenv: os.Getenv, Exe: exe, SelfOK: []string{"sim", "replay"},
 	})
 }
 
@@ -213,6 +216,12 @@ func (s *shim) store() proxy.Store {
 	if err != nil {
 		s.log.Warn("sessions are not remembered", "error", err.Error())
 		store, _ = (*state.Dir)(nil).Sessions("", "", false)
+	}
+	var once sync.Once
+	store.Unlocked = func(err error) {
+		once.Do(func() {
+			s.log.Error("sessions are not locked against other shims", "why", err.Error())
+		})
 	}
 	return store
 }

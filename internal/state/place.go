@@ -1,11 +1,13 @@
 package state
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"acp-shim/proxy"
@@ -91,6 +93,10 @@ func (p Place) recordPath(id string) string { return filepath.Join(p.dir, short(
 
 func (p Place) record(id string) (k kept, ok bool) {
 	ok = read(p.recordPath(id), &k) && k.ID == id
+	k.Config = slices.DeleteFunc(k.Config, func(s proxy.Setting) bool {
+		// A damaged one would not be understood by the agent.
+		return s.Key == "" || s.Method == "" || !json.Valid([]byte(s.Params))
+	})
 	return k, ok
 }
 

@@ -18,6 +18,8 @@ type Sessions struct {
 	place Place
 	mu    sync.Mutex
 	held  map[string]*os.File
+	// Unlocked is told why a session is not locked against other shims; may be nil.
+	Unlocked func(error)
 	// Remember tells whether what was set in a session is kept for later runs.
 	remember bool
 }
@@ -79,7 +81,10 @@ func (s *Sessions) Claim(id string) (*proxy.Record, error) {
 	defer s.mu.Unlock()
 	if s.held[id] == nil {
 		// A directory that cannot be written locks nothing, and stops nobody.
-		f, owner, _ := take(s.place.lockPath(id))
+		f, owner, err := take(s.place.lockPath(id))
+		if err != nil && s.Unlocked != nil {
+			s.Unlocked(err)
+		}
 		if owner != "" {
 			return nil, fmt.Errorf("session %s is in use by another acp-shim (%s): two processes that write one conversation would damage it; close it there, or start a new session here", id, owner)
 		}
@@ -118,6 +123,19 @@ func (s *Sessions) Forget(id string) {
 	if s.place.dir != "" {
 		os.Remove(s.place.recordPath(id)) // it may not be there
 	}
+}
+
+// Names implements proxy.Store.
+func (s *Sessions) Names() map[string]string {
+	names := map[string]string{}
+	records, _ := filepath.Glob(filepath.Join(s.place.dir, "*.json"))
+	for _, path := range records {
+		var k kept
+		if read(path, &k) && k.Real != "" && k.Real != k.ID {
+			names[k.Real] = k.ID
+		}
+	}
+	return names
 }
 
 // Release implements proxy.Store.
