@@ -12,11 +12,19 @@ import (
 const doneCh = "could not find doneCh"
 
 // advise is the way out of the failures that have one.
-func advise(text, session string) string {
+func (r *Rewriter) advise(text, session string) string {
 	if !strings.Contains(text, doneCh) {
 		return ""
 	}
-	return "a checkpoint of this conversation was left half-written when its process was killed; end the agent and mend it with: acp-shim sessions repair " + word(session)
+	return "a checkpoint of this conversation was left half-written when its process was killed; end the agent and mend it with: acp-shim sessions repair " + r.where() + word(session)
+}
+
+// where names the home: the line is pasted into a shell that may have another one.
+func (r *Rewriter) where() string {
+	if r.home == "" {
+		return ""
+	}
+	return "--home " + word(r.home) + " "
 }
 
 // word is an id as a word of a shell's: it is the client's or the agent's, and
@@ -32,11 +40,11 @@ func word(id string) string {
 }
 
 // brickedError puts the way out behind the message of an error.
-func brickedError(_ *Rewriter, s *proxy.Step, m *proxy.Message) {
+func brickedError(r *Rewriter, s *proxy.Step, m *proxy.Message) {
 	if !m.Error.Found() || s.Session() == nil {
 		return
 	}
-	advice := advise(string(m.Text(m.Error)), s.Session().ID())
+	advice := r.advise(string(m.Text(m.Error)), s.Session().ID())
 	if advice == "" {
 		return
 	}
@@ -52,7 +60,7 @@ func brickedText(r *Rewriter, s *proxy.Step, m *proxy.Message) {
 		return
 	}
 	if at, ok := textAt(m); ok {
-		end := wire.Quote("; " + advise(doneCh, s.Session().ID()))
+		end := wire.Quote("; " + r.advise(doneCh, s.Session().ID()))
 		m.Splice(at.End-1, 0, end[1:len(end)-1])
 	}
 }

@@ -1,6 +1,9 @@
 package rewrite
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestAdviceCanBePasted(t *testing.T) {
 	for id, want := range map[string]string{
@@ -15,7 +18,12 @@ func TestAdviceCanBePasted(t *testing.T) {
 			t.Errorf("%q: %s, want %s", id, got, want)
 		}
 	}
-	if advise("all is well", "s") != "" {
+	r := newRewriter(t)
+	if r.advise("all is well", "s") != "" {
 		t.Error("there is advice where nothing is wrong")
+	}
+	r.home = "/my home"
+	if got := r.advise("x could not find doneCh y", "s"); !strings.HasSuffix(got, ": acp-shim sessions repair --home '/my home' s") {
+		t.Errorf("got %s", got)
 	}
 }

@@ -25,7 +25,7 @@ func PolicyFor(profile string, result []byte) (proxy.Policy, bool) {
 		return proxy.Policy{}, false
 	}
 	// session/close is not advertised and answers {}; see the seed.
-	return proxy.Policy{Exclusive: true, DropNoise: true, Close: true, RepeatAuth: repeatAuth, Advise: advise}, true
+	return proxy.Policy{Exclusive: true, DropNoise: true, Close: true, RepeatAuth: repeatAuth}, true
 }
 
 // repeatAuth: these need nobody at a browser.
@@ -51,6 +51,9 @@ func (r *Rewriter) Policy(profile string, result []byte) proxy.Policy {
 		r.renamesOf(b) // begins to read what is kept of it
 	}
 	p.DropNoise = p.DropNoise && r.on["noise"]
+	if agy && r.on["bricked"] {
+		p.Advise = r.advise
+	}
 	return p
 }
 

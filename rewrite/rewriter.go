@@ -17,6 +17,9 @@ type Options struct {
 	Quirks []string
 	// Rules are the user's own, nil for none; SetRules replaces them.
 	Rules *Rules
+	// Home is where the agent keeps its things, for advice, where that is not where
+	// it would be looked for; else "".
+	Home string
 	// Learned keeps what the oracle has learned beyond this run; may be nil.
 	Learned Learned
 }
@@ -25,6 +28,7 @@ type Options struct {
 type Rewriter struct {
 	proxy.Base
 	on    map[string]bool
+	home  string
 	agy   atomic.Bool // read by Noise outside of the lock
 	rules atomic.Pointer[Rules]
 
@@ -52,7 +56,7 @@ func New(opt Options) (*Rewriter, error) {
 		return nil, err
 	}
 	r := &Rewriter{
-		on: on, down: map[string][]row{}, up: map[string][]row{}, back: map[string][]row{},
+		on: on, home: opt.Home, down: map[string][]row{}, up: map[string][]row{}, back: map[string][]row{},
 		turns: map[*proxy.Session]*turn{}, noModel: map[string]bool{},
 		learned: opt.Learned, renames: map[string]*renames{},
 	}

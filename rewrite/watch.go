@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -38,7 +39,7 @@ type Watcher struct {
 // before, and acted on; nil is what it says now.
 //
 // The file's directory is watched, since editors replace files, and the one that
-// a link leads to. Where the system has no watches left the file is looked at
+// a link leads to; while there is none yet, the one that it would be made in. Where the system has no watches left the file is looked at
 // every two seconds.
 func Watch[T any](path string, was []byte, parse func([]byte) (T, error), apply func(T), report func(error)) *Watcher {
 	return newWatcher(path, was, parse, apply, report, (*fsnotify.Watcher).Add, pollEvery)
@@ -107,11 +108,22 @@ func (w *Watcher) Close() {
 
 // dirs are the directories in which the file may be replaced.
 func (w *Watcher) dirs() []string {
-	list := []string{filepath.Dir(w.path)}
+	list := []string{nearestDir(filepath.Dir(w.path))}
 	if real, err := filepath.EvalSymlinks(w.path); err == nil && filepath.Dir(real) != list[0] {
 		list = append(list, filepath.Dir(real))
 	}
 	return list
+}
+
+// nearestDir is the directory, or the one above it that is there.
+func nearestDir(dir string) string {
+	for {
+		above := filepath.Dir(dir)
+		if _, err := os.Stat(dir); err == nil || above == dir {
+			return dir
+		}
+		dir = above
+	}
 }
 
 func (w *Watcher) run() {
@@ -176,8 +188,17 @@ func (w *Watcher) run() {
 			if events == nil {
 				continue
 			}
-			for _, dir := range w.dirs() {
+			dirs := w.dirs()
+			for _, dir := range dirs {
 				w.add(notify, dir) // a link may lead elsewhere now; again is harmless
+			}
+			for _, dir := range notify.WatchList() {
+				if !slices.Contains(dirs, dir) {
+					_ = notify.Remove(dir) // it may be gone
+				}
+			}
+			if w.differs() {
+				noticed() // it was made before its directory was watched
 			}
 		}
 	}

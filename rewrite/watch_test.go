@@ -70,6 +70,24 @@ func TestWatch(t *testing.T) {
 	}
 }
 
+// TestWatchWaitsForTheDirectory: in a fresh home the agent makes it, and then the
+// file.
+func TestWatchWaitsForTheDirectory(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "home", "agent", "settings.json")
+	happened := watched(t, path, (*fsnotify.Watcher).Add, time.Hour)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, "one")
+	if got := receive(t, happened); got != "one" {
+		t.Fatalf("got %q", got)
+	}
+	write(t, path, "two")
+	if got := receive(t, happened); got != "two" {
+		t.Fatalf("got %q", got)
+	}
+}
+
 func TestWatchFollowsALink(t *testing.T) {
 	here, there := t.TempDir(), t.TempDir()
 	target, path := filepath.Join(there, "real.json"), filepath.Join(here, "link.json")

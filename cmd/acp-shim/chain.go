@@ -45,7 +45,7 @@ func (c *chain) build(s *shim) error {
 	if err != nil {
 		return fmt.Errorf("the config file %s: rules: %w", s.set.Config, err)
 	}
-	c.rewriter, err = rewrite.New(rewrite.Options{Quirks: s.set.Quirks, Rules: rules, Learned: names{c.facts}})
+	c.rewriter, err = rewrite.New(rewrite.Options{Quirks: s.set.Quirks, Rules: rules, Learned: names{c.facts}, Home: os.Getenv("GEMINI_HOME")})
 	if err != nil {
 		return err
 	}

@@ -26,9 +26,6 @@ func (l *loginWatch) start(s *shim) {
 	if path == "" {
 		return
 	}
-	if _, err := os.Stat(filepath.Dir(path)); err != nil {
-		return // without the directory there is nothing to follow
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.over || l.watcher != nil {
