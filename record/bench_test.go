@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -59,14 +60,21 @@ func BenchmarkFrame(b *testing.B) {
 // BenchmarkFlush is what a frame costs the flusher, without the disk.
 func BenchmarkFlush(b *testing.B) {
 	other := []byte(`{"jsonrpc":"2.0","id":12,"result":{"configOptions":[{"id":"mode","name":"Mode","category":"mode","type":"select","currentValue":"default","options":[{"value":"default","name":"Default"}]}],"n":[1,2,3]}}` + "\n")
+	var known [][]byte
+	for n := range 10 {
+		known = append(known, fmt.Appendf(nil, "s3cr3t-T0ken-%d", n))
+	}
 	for _, bm := range []struct {
 		name   string
 		raw    bool
 		frames [2][]byte
+		known  [][]byte
 	}{
-		{"stream", false, [2][]byte{chunk, bytes.Replace(chunk, []byte("Here"), []byte("And there"), 1)}},
-		{"mixed", false, [2][]byte{chunk, other}},
-		{"stream, raw", true, [2][]byte{chunk, bytes.Replace(chunk, []byte("Here"), []byte("And there"), 1)}},
+		{"stream", false, [2][]byte{chunk, bytes.Replace(chunk, []byte("Here"), []byte("And there"), 1)}, nil},
+		{"mixed", false, [2][]byte{chunk, other}, nil},
+		{"stream, raw", true, [2][]byte{chunk, bytes.Replace(chunk, []byte("Here"), []byte("And there"), 1)}, nil},
+		{"stream, ten secrets known", false, [2][]byte{chunk, bytes.Replace(chunk, []byte("Here"), []byte("And there"), 1)}, known},
+		{"mixed, ten secrets known", false, [2][]byte{chunk, other}, known},
 	} {
 		b.Run(bm.name, func(b *testing.B) {
 			w := newWriter(nowhere{newDisk()}, "", Options{Raw: bm.raw})
@@ -75,6 +83,7 @@ func BenchmarkFlush(b *testing.B) {
 			}
 			f := &w.flush
 			f.out, f.lines, f.ended = nil, nil, 0
+			f.clean.known = newHunter(bm.known)
 			f.rec = record{kind: isFrame, from: proxy.AgentPeer(1), to: proxy.Client}
 			b.ReportAllocs()
 			n := 0

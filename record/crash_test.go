@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -72,6 +73,88 @@ func TestKillLosesLittle(t *testing.T) {
 			t.Errorf("round %d: the file ends at frame %d, and frame %d was 50 ms old", round, last, said)
 		}
 	}
+}
+
+// recordWithClock is what the test binary does as another program that is killed: it
+// records frames as fast as a model streams, each with what the clock that times
+// count from says, and says the clock of the newest.
+func recordWithClock(path string) {
+	start := time.Now()
+	w, err := Create(path, Options{Start: start})
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	for {
+		at := time.Since(start)
+		w.Frame(&proxy.Frame{From: proxy.Client, To: proxy.Nobody, Bytes: fmt.Appendf(nil, "{\"at\":%d}\n", at)})
+		fmt.Println(int64(at))
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// TestKillLosesFiftyMilliseconds by the clock in the frames. One round of six may
+// be worse, since a machine may stop for longer than that.
+func TestKillLosesFiftyMilliseconds(t *testing.T) {
+	const rounds = 6
+	var worst []time.Duration
+	for round := range rounds {
+		path := filepath.Join(t.TempDir(), "c.jsonl")
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), "RECORD_TEST_WITH_CLOCK="+path)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		said, n := int64(0), 0
+		for in := bufio.NewScanner(out); in.Scan(); n++ {
+			if said, err = strconv.ParseInt(in.Text(), 10, 64); err != nil {
+				t.Fatal(in.Text())
+			}
+			if n == 100+round*13 {
+				if err := cmd.Process.Kill(); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		cmd.Wait()
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := time.Duration(0)
+		for _, e := range entries(t, string(b)) {
+			if e.IsFrame() {
+				last = e.T
+			}
+		}
+		worst = append(worst, time.Duration(said)-last)
+	}
+	slices.Sort(worst)
+	t.Logf("the newest frame is older than the kill by %v", worst)
+	if worst[rounds-2] > 50*time.Millisecond {
+		t.Errorf("more than 50 ms are missing: %v", worst)
+	}
+}
+
+// recordUntilEnd is what the test binary does as one of several shims in a
+// directory.
+func recordUntilEnd(dir string) {
+	w, err := Create(dir, Options{Agent: "agy", RotateSize: 3000, Compress: true, KeepSize: 1 << 30, KeepAge: time.Hour})
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	for n := range 500 {
+		w.Frame(note(n))
+		time.Sleep(200 * time.Microsecond)
+	}
+	err = w.Close()
+	fmt.Println(w.Path(), err)
+	os.Exit(0)
 }
 
 // TestAppend: a second run in the same file ends the line that a kill tore, and

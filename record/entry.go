@@ -15,13 +15,28 @@ type Header struct {
 	Version int       `json:"version"`
 	Start   time.Time `json:"start"`
 	// Shim is the version of the shim, PID its process.
-	Shim     string      `json:"shim"`
-	PID      int         `json:"pid"`
-	Redacted bool        `json:"redacted"`
-	Agent    AgentHeader `json:"agent"`
+	Shim     string `json:"shim"`
+	PID      int    `json:"pid"`
+	Redacted bool   `json:"redacted"`
+	// MaxBlob is the longest base64 that was kept, 0 for any.
+	MaxBlob int `json:"maxBlob,omitempty"`
+	// Run is the run's name, Part the number of this file among those that it
+	// was written to, from 1. Start, seqs and times of all parts are one run's.
+	Run   string      `json:"run,omitempty"`
+	Part  int         `json:"part,omitempty"`
+	Agent AgentHeader `json:"agent"`
 }
 
-// AgentHeader is what a header says about the agent.
+// Continues reports whether h is the header of the part that follows the one with
+// the header before, nil for none: then what follows is not a new run, and what
+// was open before is open still.
+func (h *Header) Continues(before *Header) bool {
+	return before != nil && h.Run != "" && h.Run == before.Run && h.Part == before.Part+1
+}
+
+// AgentHeader is what a header says about the agent. Info is what the agent has
+// said of itself, agentInfo; that of a run's first part stands in the frame that
+// answers initialize, unless the writer was given some.
 type AgentHeader struct {
 	Name string          `json:"name,omitempty"`
 	Argv []string        `json:"argv,omitempty"`

@@ -9,15 +9,23 @@ import (
 	"strings"
 )
 
-// create opens the file that path asks for, and tells its name.
-func create(path string, opt Options) (file, string, error) {
+// create opens the file that path asks for, and tells where it is.
+func create(path string, opt Options) (file, string, *shelf, error) {
 	if path == "" {
-		return nil, "", errors.New("no file or directory is named for the capture")
+		return nil, "", nil, errors.New("no file or directory is named for the capture")
 	}
 	dir := os.IsPathSeparator(path[len(path)-1])
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		dir = true
 	}
+	f, at, err := createIn(path, dir, opt)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	return f, at, newShelf(at, path, dir, opt), nil
+}
+
+func createIn(path string, dir bool, opt Options) (file, string, error) {
 	if dir {
 		if err := os.MkdirAll(path, 0o700); err != nil {
 			return nil, "", fmt.Errorf("making the directory of the capture: %w", err)

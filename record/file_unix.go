@@ -19,6 +19,9 @@ func openFile(name string, flag int) (*os.File, error) {
 	return f, err
 }
 
+// canLock tells that a file which somebody writes to can be told from others.
+const canLock = true
+
 // lock takes a file for this process, until it is closed. It reports false where
 // another one has it.
 func lock(f *os.File) bool {

@@ -44,13 +44,13 @@ func (f *flusher) finish() error {
 	var errs []error
 	if cause != nil {
 		errs = append(errs, fmt.Errorf("the capture %s ends early: %w; %d frames and %d events are missing",
-			w.path, cause, f.lost.Frames, f.lost.Events))
+			w.Path(), cause, f.lost.Frames, f.lost.Events))
 	}
 	if err := f.file.Sync(); err != nil {
-		errs = append(errs, fmt.Errorf("the capture %s may not be on the disk: %w", w.path, err))
+		errs = append(errs, fmt.Errorf("the capture %s may not be on the disk: %w", w.Path(), err))
 	}
 	if err := f.file.Close(); err != nil {
-		errs = append(errs, fmt.Errorf("closing the capture %s: %w", w.path, err))
+		errs = append(errs, fmt.Errorf("closing the capture %s: %w", w.Path(), err))
 	}
 	return errors.Join(errs...)
 }

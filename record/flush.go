@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 )
 
@@ -35,12 +36,16 @@ type account struct{ own, names Gap }
 type flusher struct {
 	w    *Writer
 	file file
-	raw  bool
+	run  string // its name
+	part parts
 
-	alike alike
-	taken [][]byte
-	rec   record
-	out   []byte // lines that are to be written
+	clean   cleaner
+	secrets [][]byte // those that clean knows
+	info    []byte   // what the agent has said of itself
+	alike   alike
+	taken   [][]byte
+	rec     record
+	out     []byte // lines that are to be written
 	// lines are those in out, and the one of which a part is written and the
 	// rest still to come, in their order.
 	lines []account
@@ -57,10 +62,13 @@ type flusher struct {
 	gaps   Gap   // what its gaps name
 }
 
-func (f *flusher) run() {
+func (f *flusher) flush() {
 	defer close(f.w.done)
+	defer f.w.keep.end()
+	f.learn()
 	f.header(f.w.opt)
 	f.emit()
+	f.part.lines = 0
 	for {
 		select {
 		case <-f.w.timer.C:
@@ -76,6 +84,8 @@ func (f *flusher) run() {
 // drain writes all that is in the queue.
 func (f *flusher) drain() {
 	for f.take() {
+		f.learn()
+		f.rotate()
 		for i, c := range f.taken {
 			for rest := c; len(rest) > 0; {
 				rest = f.rec.read(rest)
@@ -119,8 +129,24 @@ func (f *flusher) line() {
 	}
 	f.lines = append(f.lines, a)
 	f.format(r)
-	if len(f.out) >= batchSize {
+	f.part.lines++
+	if full := f.full(); full || len(f.out) >= batchSize {
 		f.emit()
+		if full {
+			f.rotate()
+		}
+	}
+}
+
+// learn asks for the secrets that are known by now.
+func (f *flusher) learn() {
+	if f.w.opt.Secrets == nil || f.w.opt.Raw {
+		return
+	}
+	if now := f.w.opt.Secrets(); !sameSecrets(now, f.secrets) {
+		f.secrets = now
+		f.clean.known = newHunter(slices.DeleteFunc(slices.Clone(now), func(s []byte) bool { return !huntable(s) }))
+		f.alike.frame = f.alike.frame[:0] // it may hold one
 	}
 }
 
@@ -179,6 +205,7 @@ func (f *flusher) put(b []byte) {
 // wrote keeps what has reached the file. The end of a line is the only line
 // end in it.
 func (f *flusher) wrote(b []byte) {
+	f.part.size += int64(len(b))
 	f.ended += bytes.Count(b, []byte{'\n'})
 	if n := bytes.LastIndexByte(b, '\n'); n >= 0 {
 		f.torn = int64(len(b) - n - 1)

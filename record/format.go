@@ -26,10 +26,15 @@ const embedDepth = 1000
 func (f *flusher) header(opt Options) {
 	h := Header{
 		Format: Format, Version: FormatVersion, Start: opt.Start.UTC(), Shim: opt.Version, PID: os.Getpid(),
-		Redacted: !opt.Raw, Agent: AgentHeader{Name: opt.Agent, Argv: opt.Argv},
+		Redacted: !opt.Raw, MaxBlob: opt.MaxBlob, Run: f.run, Part: f.part.n,
+		Agent: AgentHeader{Name: opt.Agent, Argv: opt.Argv},
 	}
-	if len(opt.Info) > 0 && wire.Valid(opt.Info) {
-		h.Agent.Info = opt.Info
+	info := opt.Info
+	if f.info != nil {
+		info = f.info
+	}
+	if len(info) > 0 && wire.Valid(info) {
+		h.Agent.Info = info
 	}
 	line, err := json.Marshal(&h)
 	if err != nil {
@@ -37,12 +42,12 @@ func (f *flusher) header(opt Options) {
 		h.Agent.Info = nil
 		line, _ = json.Marshal(&h)
 	}
-	if !f.raw {
-		line = Redact(line)
-	}
-	f.head = append(line, '\n')
-	if size, err := f.file.Size(); err == nil && size > 0 && !endsLine(f.file) {
-		f.head = append([]byte{'\n'}, f.head...)
+	f.head = append(f.clean.json(line), '\n')
+	if size, err := f.file.Size(); err == nil && size > 0 {
+		f.part.size = size
+		if !endsLine(f.file) {
+			f.head = append([]byte{'\n'}, f.head...)
+		}
 	}
 	f.heads = bytes.Count(f.head, []byte{'\n'})
 	f.lines = append(f.lines, make([]account, f.heads)...)
@@ -72,13 +77,10 @@ func (f *flusher) format(r *record) {
 
 func (f *flusher) frame(r *record) {
 	sent, edits := r.bytes, r.edits
-	embed := len(edits) == 0 && f.alike.same(sent)
-	if !embed && !f.raw {
-		if len(edits) == 0 {
-			sent = Redact(sent)
-		} else {
-			sent, edits = redactEdited(sent, edits)
-		}
+	embed := len(edits) == 0 && f.alike.same(sent) && !f.clean.known.may(sent) && (f.clean.maxBlob == 0 || len(sent) <= f.clean.maxBlob)
+	if !embed {
+		f.introduce(r)
+		sent, edits = f.clean.frame(sent, edits)
 	}
 	b := append(f.out, `,"from":`...)
 	b = appendPeer(b, r.from)
@@ -92,7 +94,7 @@ func (f *flusher) frame(r *record) {
 	}
 	if !embed && utf8.Valid(body) && embeds(body) {
 		embed = true
-		if f.raw || len(sent) <= alikeMax && !suspicious(sent) {
+		if f.clean.raw || len(sent) <= alikeMax && !suspicious(sent) {
 			f.alike.learn(sent)
 		}
 	}
@@ -135,7 +137,7 @@ func (f *flusher) frame(r *record) {
 	}
 	if len(r.why) > 0 {
 		b = append(b, `,"why":`...)
-		b = appendWord(b, f.clean(r.why))
+		b = appendWord(b, string(f.clean.text(r.why)))
 	}
 	if r.again {
 		b = append(b, `,"again":true`...)
@@ -155,9 +157,7 @@ func (f *flusher) event(b []byte, r *record) []byte {
 		b = appendWord(b, string(r.session))
 	}
 	if text := r.bytes; len(text) > 0 {
-		if !f.raw {
-			text = RedactText(text)
-		}
+		text = f.clean.text(text)
 		if utf8.Valid(text) {
 			b = append(b, `,"text":`...)
 			b = appendQuoted(b, text)
@@ -168,9 +168,7 @@ func (f *flusher) event(b []byte, r *record) []byte {
 		}
 	}
 	if data := bytes.TrimSpace(r.data); len(data) > 0 {
-		if !f.raw {
-			data = Redact(data)
-		}
+		data = f.clean.json(data)
 		b = append(b, `,"data":`...)
 		b = appendJSON(b, data)
 	}
@@ -190,9 +188,7 @@ func (f *flusher) endLine(seq uint64, t int64, summary []byte) {
 	b = append(b, `,"event":"end","data":`...)
 	b = append(b, mustJSON(&e)...)
 	if summary = bytes.TrimSpace(summary); len(summary) > 0 {
-		if !f.raw {
-			summary = Redact(summary)
-		}
+		summary = f.clean.json(summary)
 		b = append(b[:len(b)-1], `,"summary":`...)
 		b = append(appendJSON(b, summary), '}')
 	}
@@ -215,11 +211,27 @@ func mustJSON(v any) []byte {
 	return b
 }
 
-func (f *flusher) clean(why []byte) string {
-	if f.raw {
-		return string(why)
+// introduce keeps what an agent says of itself in its answer to initialize, for
+// the header of the next part, in which that answer does not stand.
+func (f *flusher) introduce(r *record) {
+	if f.info != nil || r.from.Gen() == 0 || f.part.open == nil || !bytes.Contains(r.bytes, []byte(`"agentInfo"`)) || !wire.Valid(r.bytes) {
+		return
 	}
-	return string(RedactText(why))
+	member := func(b []byte, name string) (value []byte) {
+		if len(b) == 0 || b[0] != '{' {
+			return nil
+		}
+		eachMember(b, func(key, v []byte) bool {
+			if string(key) == name {
+				value = v
+			}
+			return value == nil
+		})
+		return value
+	}
+	if info := member(member(bytes.TrimSpace(r.bytes), "result"), "agentInfo"); info != nil {
+		f.info = bytes.Clone(info)
+	}
 }
 
 // appendJSON appends a JSON value where it can be embedded, and as a string

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"math"
 	"os"
@@ -20,11 +21,19 @@ const maxLine = 600 << 20
 // [*LineError], with an Entry that has only its Line; the loop may go on to
 // the next line. A last line without an end that is no whole entry was torn by a
 // kill and is passed over. Any other error ends the loop.
+//
+// A capture that is compressed with zstd is decoded on the way; one that was torn
+// is read as far as it goes.
 func Read(r io.Reader) iter.Seq2[Entry, error] { return read(r, maxLine) }
 
 func read(r io.Reader, limit int) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		in := bufio.NewReaderSize(r, 64<<10)
+		in, end, err := plain(bufio.NewReaderSize(r, 64<<10))
+		if err != nil {
+			yield(Entry{}, err)
+			return
+		}
+		defer end()
 		for n := 1; ; n++ {
 			line, long, err := readLine(in, limit)
 			if err != nil && err != io.EOF {
@@ -86,10 +95,16 @@ type Capture struct {
 	file   *os.File
 }
 
-// Open opens a capture to be read. It fails where the file cannot be
-// opened or holds nothing of a capture in its first lines.
+// Open opens a capture to be read. One that has been compressed since, and so is
+// called path.zst now, is found. Open fails where the file cannot be opened or
+// holds nothing of a capture in its first lines.
 func Open(path string) (*Capture, error) {
 	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if z, zerr := os.Open(path + compressed); zerr == nil {
+			f, err = z, nil
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("opening the capture: %w", err)
 	}

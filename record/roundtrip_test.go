@@ -274,7 +274,7 @@ func FuzzRedactedEdits(f *testing.F) {
 		for i, e := range m.Edits() {
 			edits[i] = edit{e.At, []byte(e.Old), []byte(e.New)}
 		}
-		sent, told := redactEdited(m.Raw, edits)
+		sent, told := new(cleaner).edited(m.Raw, edits)
 		if want := Redact(m.Raw); !bytes.Equal(sent, want) {
 			t.Errorf("sent %q, want %q", sent, want)
 		}

@@ -11,7 +11,7 @@ const maxDepth = 4
 
 // textSpans finds what is secret in a text: in a string of a frame with its
 // escapes resolved, or in a line that is no JSON.
-func textSpans(b []byte, depth int, spans []span) []span {
+func textSpans(b []byte, as look, spans []span) []span {
 	first := len(spans)
 	spans = words(b, spans)
 	spans = queries(b, spans)
@@ -20,8 +20,8 @@ func textSpans(b []byte, depth int, spans []span) []span {
 		// In a picture in base64 anything may be found by chance.
 		return spans[:first]
 	}
-	if depth < maxDepth {
-		spans = pieces(b, depth, spans)
+	if as.depth < maxDepth {
+		spans = pieces(b, as, spans)
 	}
 	return spans
 }
@@ -37,14 +37,15 @@ func isBlob(b []byte) bool {
 // pieces looks into JSON that stands in a text, as agy's "RAW WS MSG:" lines
 // have it on stderr. It is also how a line is read that is JSON up to the byte
 // at which somebody was killed.
-func pieces(b []byte, depth int, spans []span) []span {
+func pieces(b []byte, as look, spans []span) []span {
+	as.depth++
 	for i := 0; i < len(b); {
 		n := bytes.IndexAny(b[i:], "{[")
 		if n < 0 {
 			break
 		}
 		i += n
-		w := walker{b: b, depth: depth + 1, spans: spans}
+		w := walker{b: b, as: as, spans: spans}
 		end, _ := w.walk(i, inPlain)
 		spans = w.spans
 		i = max(end, i+1)

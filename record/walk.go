@@ -46,7 +46,7 @@ type level struct {
 // tree, and collects what is secret in it.
 type walker struct {
 	b     []byte
-	depth int // how many strings the text stands in
+	as    look
 	spans []span
 	stack []level
 
@@ -55,6 +55,14 @@ type walker struct {
 	authenticate bool
 	metaFrom     int
 	metas        []span
+}
+
+// look is how something is looked at.
+type look struct {
+	depth int // how many strings it stands in
+	// sure leaves out what is replaced only because it stands among headers or
+	// variables: those are not all secret.
+	sure bool
 }
 
 // maxNesting is where a walk gives up, and with it all that is known from a
@@ -180,7 +188,7 @@ func (w *walker) metadata() {
 		return
 	}
 	for _, m := range w.metas {
-		again := walker{b: w.b, depth: w.depth, spans: w.spans}
+		again := walker{b: w.b, as: w.as, spans: w.spans}
 		again.value(m.from, inMetadata)
 		w.spans = again.spans
 	}
@@ -226,7 +234,9 @@ func (w *walker) due(i int) (at int, name []byte, p place, ok bool) {
 		case nameSecret:
 			p = inSecret
 		case nameHeaders:
-			p = inHeaders
+			if !w.as.sure {
+				p = inHeaders
+			}
 		}
 	case inSecret:
 		if harmless(name) {
@@ -306,7 +316,7 @@ func (w *walker) inside(from, to int) {
 	}
 	if bytes.IndexByte(body, '\\') < 0 {
 		n := len(w.spans)
-		w.spans = textSpans(body, w.depth, w.spans)
+		w.spans = textSpans(body, w.as, w.spans)
 		for i := n; i < len(w.spans); i++ {
 			w.spans[i].from += from
 			w.spans[i].to += from
@@ -314,7 +324,7 @@ func (w *walker) inside(from, to int) {
 		return
 	}
 	decoded, marks := decode(body, nil)
-	for _, s := range textSpans(decoded, w.depth, nil) {
+	for _, s := range textSpans(decoded, w.as, nil) {
 		for s.from > 0 && !utf8.RuneStart(decoded[s.from]) {
 			s.from--
 		}

@@ -2,9 +2,12 @@ package record
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"acp-shim/proxy"
@@ -30,13 +33,47 @@ type Options struct {
 	// Clock tells the time; nil is [time.Now].
 	Clock func() time.Time
 
+	// MaxBlob is the longest text of base64 that is kept, in bytes, 0 for any. A
+	// longer one, as of a picture, is replaced by a few words that say how many
+	// bytes it stood for, their SHA-256, and their type where that stands beside
+	// it.
+	MaxBlob int
+
+	// Secrets tells secrets that are known for certain. Wherever one shows up, in
+	// a frame, in a line of stderr, as it is or in base64, JSON or a URL, it is
+	// replaced. Those under eight bytes and common words are not looked for. The
+	// function is called again and again, in a goroutine of the writer's, so it
+	// must be quick and what it returns must not be changed. Nil is none. A raw
+	// capture keeps them.
+	Secrets func() [][]byte
+
+	// RotateSize and RotateAge are when a file is closed and the run goes on in a
+	// new one beside it, with a header of its own: at about so many bytes, or
+	// with the first line that comes after so much time. 0 is never. Seqs and
+	// times go on, see [Header.Part] and [Parts].
+	RotateSize int64
+	RotateAge  time.Duration
+	// Compress compresses, with zstd, the captures that earlier runs have left in
+	// the directory, and every file of this one once it is closed by rotation.
+	// A file that was given by its name is compressed only then.
+	Compress bool
+	// KeepSize and KeepAge are how much is kept of the captures in the directory,
+	// in bytes all together and by the time since the last was written to: the
+	// oldest are removed. 0 is all. Only files that a Writer has named are
+	// counted and removed, and none that somebody still writes to. For a file
+	// that was given by its name they are those of its other parts, and of
+	// other runs' parts of that name.
+	KeepSize int64
+	KeepAge  time.Duration
+
 	// Queue is how many bytes may wait for the disk, 0 for 64 MiB. Beyond it
 	// what comes is counted and becomes a gap. One frame is taken whatever its
 	// size while at most half of them wait.
 	Queue int
 
-	// Warn is called at most once, in a goroutine of its own, when something
-	// cannot be written, or was lost.
+	// Warn is called in a goroutine of its own, and once at the most when something
+	// cannot be written, or was lost. It also hears of a file that cannot be
+	// compressed, or that no new one can be begun after; then nothing is lost.
 	Warn func(error)
 
 	// Strict asks for Stop to be called, once and in a goroutine of its own, as
@@ -61,10 +98,10 @@ const (
 // are given and return, and the flusher does the rest. All methods may be
 // called at any time and from any goroutine; what comes after Close is dropped.
 type Writer struct {
-	path    string
+	path    atomic.Pointer[string]
 	opt     Options
 	start   time.Time
-	file    file
+	keep    *keeper
 	timer   *time.Timer
 	wake    chan struct{} // → flusher: much is waiting
 	closing chan struct{} // → flusher: closed by Close
@@ -102,11 +139,11 @@ func Create(path string, opt Options) (*Writer, error) {
 	if opt.Start.IsZero() {
 		opt.Start = now(opt.Clock)
 	}
-	f, path, err := create(path, opt)
+	f, at, shelf, err := create(path, opt)
 	if err != nil {
 		return nil, err
 	}
-	return newWriter(f, path, opt), nil
+	return newWriterOn(shelf, f, at, opt, shelf.open), nil
 }
 
 func now(clock func() time.Time) time.Time {
@@ -116,24 +153,49 @@ func now(clock func() time.Time) time.Time {
 	return time.Now()
 }
 
+// newWriter writes to one file.
 func newWriter(f file, path string, opt Options) *Writer {
+	return newWriterOn(&shelf{}, f, path, opt, nil)
+}
+
+// newWriterOn writes to a file, and to those that open makes after it.
+func newWriterOn(s *shelf, f file, path string, opt Options, open func(n int) (file, string, error)) *Writer {
 	if opt.Queue <= 0 {
 		opt.Queue = DefaultQueue
 	}
 	w := &Writer{
-		path: path, opt: opt, start: opt.Start, file: f,
+		opt: opt, start: opt.Start, keep: newKeeper(s, opt),
 		timer: time.NewTimer(time.Hour),
 		wake:  make(chan struct{}, 1), closing: make(chan struct{}), done: make(chan struct{}),
 		queue: queue{max: opt.Queue},
 	}
 	w.timer.Stop()
-	w.flush = flusher{w: w, file: f, raw: opt.Raw, alike: alike{raw: opt.Raw, patience: 1}}
-	go w.flush.run()
+	w.path.Store(&path)
+	w.flush = flusher{
+		w: w, file: f, run: newRun(), part: parts{n: 1, open: open},
+		alike: alike{raw: opt.Raw, patience: 1}, clean: cleaner{raw: opt.Raw, maxBlob: opt.MaxBlob},
+	}
+	if open != nil {
+		w.keep.start()
+	}
+	go w.flush.flush()
 	return w
 }
 
-// Path is the file that the capture is written to.
-func (w *Writer) Path() string { return w.path }
+// newRun is a name by which the parts of one run are known.
+func newRun() string {
+	var b [8]byte
+	rand.Read(b[:])
+	return hex.EncodeToString(b[:])
+}
+
+// Path is the file that the capture is written to now.
+func (w *Writer) Path() string {
+	if p := w.path.Load(); p != nil {
+		return *p
+	}
+	return ""
+}
 
 // Frame records a frame.
 func (w *Writer) Frame(f *proxy.Frame) {
@@ -202,12 +264,19 @@ func (w *Writer) lose(g Gap) {
 // warn tells about trouble, once. It is called under locks, and the functions
 // that it calls may want them.
 func (w *Writer) warn(err error) {
-	err = fmt.Errorf("recording to %s: %w", w.path, err)
+	err = fmt.Errorf("recording to %s: %w", w.Path(), err)
 	if w.opt.Warn != nil {
 		w.warned.Do(func() { go w.opt.Warn(err) })
 	}
 	if w.opt.Strict {
 		w.stopped.Do(func() { go w.opt.Stop(err) })
+	}
+}
+
+// tell warns of what loses nothing.
+func (w *Writer) tell(err error) {
+	if w.opt.Warn != nil {
+		go w.opt.Warn(fmt.Errorf("recording to %s: %w", w.Path(), err))
 	}
 }
 
@@ -261,6 +330,6 @@ func (w *Writer) Shutdown(ctx context.Context) error {
 	case <-w.done:
 		return w.err
 	case <-ctx.Done():
-		return fmt.Errorf("the capture %s was left unfinished, its disk is slow: %w", w.path, ctx.Err())
+		return fmt.Errorf("the capture %s was left unfinished, its disk is slow: %w", w.Path(), ctx.Err())
 	}
 }

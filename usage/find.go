@@ -12,6 +12,10 @@ type Number struct {
 	Value float64
 }
 
+// Find is the figures of tokens that a frame's params or result carries, each with
+// the path to it.
+func Find(body gjson.Result) []Number { return numbers(body, "", false, 0, nil) }
+
 // numbers collects the figures below v. Inside counts tells that a name on the
 // way there says what they are; otherwise the figure's own name must. A string
 // is never a figure: "token" is what a login is called, too.

@@ -34,8 +34,15 @@ type Settings struct {
 	StallAction string
 	Permissions string
 
-	Record    string
-	RecordRaw bool
+	Record           string
+	RecordRaw        bool
+	RecordStrict     bool
+	RecordMaxBlob    int // KiB
+	RecordRotateSize int // MiB
+	RecordRotateAge  time.Duration
+	RecordKeepSize   int // MiB
+	RecordKeepAge    time.Duration
+	RecordCompress   bool
 
 	MaxAgents   int
 	Standby     string
@@ -127,6 +134,20 @@ func Rows() []Row {
 			at: func(s *Settings) any { return &s.Record }},
 		{Name: "record-raw", kind: flag, Default: "off", Help: "leave secrets in the capture",
 			at: func(s *Settings) any { return &s.RecordRaw }},
+		{Name: "record-strict", kind: flag, Default: "off", Help: "end everything, with exit code 74, when a frame cannot be recorded; otherwise the traffic goes on and the capture says what is missing",
+			at: func(s *Settings) any { return &s.RecordStrict }},
+		{Name: "record-max-blob", Value: "KIB", Default: "64", kind: number, min: 0, max: 1 << 20, Help: "replace longer base64, as of pictures, by its length, hash and type; 0 keeps all",
+			at: func(s *Settings) any { return &s.RecordMaxBlob }},
+		{Name: "record-rotate-size", Value: "MIB", Default: "0", kind: number, min: 0, max: 1 << 20, Help: "go on in a new file when one has that size; 0 never",
+			at: func(s *Settings) any { return &s.RecordRotateSize }},
+		{Name: "record-rotate-age", Value: "DURATION", Default: "0", kind: duration, min: 0, max: 366 * 24 * 3600 * 1000, Help: "go on in a new file when one is that old; 0 never",
+			at: func(s *Settings) any { return &s.RecordRotateAge }},
+		{Name: "record-keep-size", Value: "MIB", Default: "0", kind: number, min: 0, max: 1 << 30, Help: "remove the oldest captures of the directory when they take more; 0 keeps all",
+			at: func(s *Settings) any { return &s.RecordKeepSize }},
+		{Name: "record-keep-age", Value: "DURATION", Default: "0", kind: duration, min: 0, max: 100 * 366 * 24 * 3600 * 1000, Help: "remove captures of the directory that nobody has written to for that long; 0 keeps all",
+			at: func(s *Settings) any { return &s.RecordKeepAge }},
+		{Name: "record-compress", kind: flag, Default: "on", Help: "compress the captures of a directory, with zstd, once they are closed",
+			at: func(s *Settings) any { return &s.RecordCompress }},
 		{Name: "max-agents", Value: "N", Default: "6", kind: number, min: 1, max: 1000, Help: "agent processes at a time",
 			at: func(s *Settings) any { return &s.MaxAgents }},
 		{Name: "standby", Default: "auto", kind: choice, values: []string{"auto", "off"}, Help: "keep one process started once one would have been of use",
@@ -180,6 +201,6 @@ func (r Row) Many() bool { return r.kind == list }
 func defaults() *Settings {
 	return &Settings{
 		Profile: "auto", Cancel: "auto", Grace: time.Second, StallAction: "log", Permissions: "ask", MaxAgents: 6, Standby: "auto",
-		IdleTimeout: time.Hour, Remember: true, MaxFrame: 256, LogLevel: "info", LogFormat: "text",
+		IdleTimeout: time.Hour, Remember: true, MaxFrame: 256, RecordMaxBlob: 64, RecordCompress: true, LogLevel: "info", LogFormat: "text",
 	}
 }

@@ -39,8 +39,9 @@ type asker struct {
 const openLimit = 1 << 16
 
 type tracer struct {
-	run  int
-	open map[asker]*Origin
+	run    int
+	header *record.Header // the last one
+	open   map[asker]*Origin
 	// renamed leads from the id under which the client has an agent's request to
 	// that request, where the shim gave it another id.
 	renamed map[asker]asker
@@ -63,9 +64,12 @@ func (t *tracer) reset() {
 func (t *tracer) meaning(r *Record) {
 	switch {
 	case r.Header != nil:
-		t.run++
+		r.Continued = r.Header.Continues(t.header)
+		if t.header = r.Header; !r.Continued {
+			t.run++
+			t.reset()
+		}
 		r.Run, r.Kind = t.run, Header
-		t.reset()
 		return
 	case r.Event != "":
 		r.Kind, r.Session = Event, r.Entry.Session
@@ -85,6 +89,7 @@ func (t *tracer) meaning(r *Record) {
 	case Response:
 		t.answered(r, &m)
 	case Notification:
+		t.withoutID(r)
 		if m.Method == acp.ClientMethodSessionUpdate {
 			r.Update = gjson.GetBytes(m.Text(m.Params), "update.sessionUpdate").Str
 			r.Replayed = t.loads[r.Session] != nil || r.Why == "replay"
@@ -138,6 +143,21 @@ func (t *tracer) asked(r *Record, m *wire.Message) {
 		t.prompts[r.Session] = o
 		r.Prompt = o
 	}
+}
+
+// withoutID remembers a request that was sent on as a notification: its sender
+// waits for an answer. A session/cancel with an id is one, which no agent knows.
+func (t *tracer) withoutID(r *Record) {
+	if len(r.Edits) == 0 {
+		return
+	}
+	var m wire.Message
+	m.Parse(r.Received())
+	if m.Kind != wire.Request || len(t.open) >= openLimit {
+		return
+	}
+	r.ID = string(m.Text(m.ID))
+	t.open[asker{r.From, r.ID}] = &Origin{Seq: r.Seq, T: r.T, From: r.From, To: r.To, Method: r.Method, ID: r.ID, Session: r.Session}
 }
 
 // origin finds the request that a response answers. The client's answers go to

@@ -37,6 +37,9 @@ type Record struct {
 	// several runs in one file are told apart.
 	Run  int
 	Kind Kind
+	// Continued tells of a header that begins no run, but the next part of the
+	// one before.
+	Continued bool
 	// Method is the method; a response has that of its request, "" where nobody
 	// asked.
 	Method string

@@ -1,7 +1,10 @@
 package trace
 
 import (
+	"bytes"
 	"fmt"
+	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -109,7 +112,7 @@ func TestTurn(t *testing.T) {
 		t.Fatal("no turn is over")
 	}
 	if first.Prompt.Seq != 4 || first.Sent != 4000 || first.First != 5000 || first.End != 13000 || first.Took() != 9000 || first.Stop != "end_turn" ||
-		first.Chunks != 2 || first.Bytes != 6 || first.LongestGap != 7000 || len(first.Gaps) != 1 {
+		first.Chunks != 2 || first.Bytes != 6 || first.LongestGap != 7000 || first.Streamed != 7000 || len(first.Gaps) != 1 {
 		t.Errorf("the turn is %+v", first)
 	}
 	if len(first.Tools) != 1 || first.Tools[0] != (Tool{"t", "Run", "", "completed", 6000, 10000}) {
@@ -135,5 +138,73 @@ func TestExit(t *testing.T) {
 	)
 	if list[3].Request != nil || list[4].Replayed {
 		t.Errorf("%+v, %+v", list[3], list[4])
+	}
+}
+
+// TestWithoutID: a request whose id was taken away is answered all the same.
+func TestWithoutID(t *testing.T) {
+	list := read(t,
+		line(1, "client", "agent#1", `{"method":"session/cancel","params":{"sessionId":"s"}}`, `,"edits":[{"at":1,"old":"\"id\":6,","new":""}]`),
+		line(2, "shim", "client", `{"id":6,"result":{}}`, ""),
+	)
+	if list[0].Kind != Notification || list[0].ID != "6" {
+		t.Errorf("the request is %+v", list[0])
+	}
+	answers(t, list[1], 1, "session/cancel")
+}
+
+// TestContinued: a header of the next part of a run begins nothing, and one of
+// any other run does.
+func TestContinued(t *testing.T) {
+	part := func(run string, n int) string {
+		return strings.Replace(header, `"pid":1`, fmt.Sprintf(`"pid":1,"run":%q,"part":%d`, run, n), 1)
+	}
+	list := read(t,
+		part("a", 1),
+		line(1, "client", "agent#1", `{"id":1,"method":"session/prompt","params":{"sessionId":"s"}}`, ""),
+		part("a", 2),
+		line(2, "agent#1", "client", `{"id":1,"result":{"stopReason":"end_turn"}}`, ""),
+		line(3, "client", "agent#1", `{"id":2,"method":"session/prompt","params":{"sessionId":"s"}}`, ""),
+		part("a", 4),
+		line(9, "agent#1", "client", `{"id":2,"result":{"stopReason":"end_turn"}}`, ""),
+	)
+	answers(t, list[1], 1, "session/prompt")
+	if list[0].Run != list[1].Run || list[1].Run != list[2].Run || list[3].Run == list[2].Run || list[3].Request != nil {
+		t.Errorf("runs %d, %d, %d, %d; the last one answers %+v", list[0].Run, list[1].Run, list[2].Run, list[3].Run, list[3].Request)
+	}
+}
+
+// TestDamage cuts a capture at every byte, and turns over bits of it: whatever is
+// in a file, following it does not panic.
+func TestDamage(t *testing.T) {
+	b, err := os.ReadFile("../../fixtures/captures/demo-rc01.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	follow := func(b []byte) (records int) {
+		var ts Turns
+		for r, err := range Read(record.Read(bytes.NewReader(b))) {
+			if err == nil {
+				ts.Add(r)
+				records++
+			}
+		}
+		ts.Open()
+		return records
+	}
+	whole := follow(b)
+	small := b[:6000]
+	for n := range small {
+		follow(small[:n])
+	}
+	rng := rand.New(rand.NewPCG(2, 2))
+	for range 200 {
+		d := bytes.Clone(b)
+		for range 1 + rng.IntN(20) {
+			d[rng.IntN(len(d))] ^= 1 << rng.IntN(8)
+		}
+		if got := follow(d); got < whole/2 {
+			t.Errorf("%d records of %d are left", got, whole)
+		}
 	}
 }

@@ -30,6 +30,8 @@ type Turn struct {
 	Gaps       []time.Duration
 	LongestGap time.Duration
 	LastChunk  time.Duration
+	// Streamed is the time from the first chunk to the last: all gaps together.
+	Streamed time.Duration
 
 	Tools []Tool
 	Waits []Wait
@@ -65,7 +67,7 @@ type Turns struct {
 // Add takes the next record. It returns the turn that it belongs to, nil for none,
 // and whether that is over with it.
 func (ts *Turns) Add(r *Record) (t *Turn, over bool) {
-	if ts.open == nil || r.Kind == Header {
+	if ts.open == nil || r.Kind == Header && !r.Continued {
 		ts.open = map[*Origin]*Turn{}
 	}
 	if r.Prompt == nil {
@@ -130,6 +132,7 @@ func (t *Turn) update(r *Record) {
 		if t.LastChunk > 0 {
 			gap := r.T - t.LastChunk
 			t.LongestGap = max(t.LongestGap, gap)
+			t.Streamed += gap
 			if len(t.Gaps) < MaxGaps {
 				t.Gaps = append(t.Gaps, gap)
 			}
