@@ -19,6 +19,13 @@ type cli struct {
 	Sim      simCmd      `cmd:"" passthrough:"" help:"Play the Antigravity server, build by build; see acp-shim sim --help."`
 	Demo     demoCmd     `cmd:"" help:"Show the shim at work on the simulator."`
 	Sessions sessionsCmd `cmd:"" help:"List, forget and repair sessions."`
+	Redact   redactCmd   `cmd:"" help:"Write a capture again without its secrets."`
+	Show     showCmd     `cmd:"" help:"Print a capture, one line a frame."`
+	Stats    statsCmd    `cmd:"" help:"Print the figures of captures: turns, methods, traffic."`
+	Search   searchCmd   `cmd:"" help:"Find text in captures."`
+	Replay   replayCmd   `cmd:"" help:"Be the recorded agent of a capture, or drive an agent with its recorded client."`
+	Diff     diffCmd     `cmd:"" help:"Say what differs between two captures of one conversation."`
+	Validate validateCmd `cmd:"" help:"Hold a capture against the schema of ACP."`
 	Version  versionCmd  `cmd:"" help:"Print the version."`
 	Help     helpCmd     `cmd:"" help:"Print this, or the help of a command."`
 }
@@ -58,16 +65,27 @@ func (h helpCmd) Run() error {
 		printHelp(os.Stdout)
 		return nil
 	}
-	if h.Command != "demo" && h.Command != "sessions" && h.Command != "version" && h.Command != "help" {
-		return fmt.Errorf("there is no command %q; see acp-shim help", h.Command)
+	parser, err := newParser(&cli{}, func(int) {})
+	if err != nil {
+		return err
 	}
-	return exitCode(command([]string{h.Command, "--help"}))
+	for _, c := range parser.Model.Children {
+		if c.Name == h.Command {
+			return exitCode(command([]string{h.Command, "--help"}))
+		}
+	}
+	return fmt.Errorf("there is no command %q; see acp-shim help", h.Command)
 }
 
 // exitCode is an error that stands for an exit code and was told about.
 type exitCode int
 
 func (e exitCode) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+func newParser(c *cli, exit func(int)) (*kong.Kong, error) {
+	return kong.New(c, kong.Name("acp-shim"), kong.Description("Stands between an ACP client and an ACP agent."),
+		kong.Exit(exit), kong.UsageOnError())
+}
 
 // command carries out one of the commands.
 func command(args []string) int {
@@ -88,9 +106,7 @@ func command(args []string) int {
 	}
 	var c cli
 	exit := -1
-	parser, err := kong.New(&c, kong.Name("acp-shim"),
-		kong.Description("Stands between an ACP client and an ACP agent."),
-		kong.Exit(func(code int) { exit = code }), kong.UsageOnError())
+	parser, err := newParser(&c, func(code int) { exit = code })
 	if err != nil {
 		return complain(err)
 	}
@@ -120,6 +136,15 @@ func printHelp(w io.Writer) {
   acp-shim demo                           see it at work on a simulated agent
   acp-shim sim [--build BUILD]            be a simulated Antigravity server
   acp-shim sessions [ID]                  list, forget and repair sessions
+  acp-shim redact FILE                    clean a capture, to show it to others
+  acp-shim show FILE                      print a capture, one line a frame
+  acp-shim stats FILE...                  print its figures
+  acp-shim search PATTERN DIR|FILE...     find text in captures
+  acp-shim validate FILE                  hold its frames against ACP's schema
+  acp-shim diff A B                       say what differs between two captures
+  acp-shim replay FILE                    be the recorded agent of a capture
+  acp-shim replay --as-client FILE -- AGENT [ARGS]
+                                          drive an agent with its recorded client
   acp-shim version | help [COMMAND]
 
 Without an agent behind --, it looks for agy_acp_server.par. In a client's

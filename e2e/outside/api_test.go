@@ -22,7 +22,7 @@ func TestNothingInternalIsNamed(t *testing.T) {
 	from := importer.ForCompiler(token.NewFileSet(), "source", nil).(types.ImporterFrom)
 	w := &walker{seen: map[types.Type]bool{}, named: map[*types.TypeName]bool{}}
 	var all []*types.Package
-	for _, name := range []string{"proxy", "cancelshim", "usage", "record", "rewrite", "fixtures/bridge", "fixtures/sim"} {
+	for _, name := range []string{"proxy", "cancelshim", "usage", "record", "rewrite", "replay", "fixtures/bridge", "fixtures/sim"} {
 		p, err := from.ImportFrom("acp-shim/"+name, dir, 0)
 		if err != nil {
 			t.Fatal(err)

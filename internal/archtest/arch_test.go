@@ -23,6 +23,11 @@ var may = map[string][]string{
 	"internal/textfile":     {},
 	"internal/state":        {"proxy"},
 	"internal/conversation": {},
+	"internal/schema":       {"internal/trace", "record", "proxy", "internal/wire"},
+	"internal/compare":      {"internal/trace", "record", "proxy", "usage"},
+	"internal/show":         {"internal/trace", "record", "proxy", "internal/wire", "usage"},
+	"internal/stats":        {"internal/trace", "record", "proxy", "internal/wire", "usage"},
+	"replay":                {"record", "proxy", "internal/wire", "internal/trace"},
 	"internal/trace":        {"record", "proxy", "internal/wire"},
 	"internal/archtest":     {},
 	"proxy":                 {"internal/wire", "internal/agent"},
@@ -35,7 +40,8 @@ var may = map[string][]string{
 	"fixtures/sim":    {"fixtures"},
 	"fixtures/bridge": {},
 	"cmd/acp-shim": {"proxy", "rewrite", "cancelshim", "usage", "record", "fixtures", "fixtures/sim", "fixtures/bridge",
-		"internal/agent", "internal/stdio", "internal/logs", "internal/settings", "internal/state", "internal/conversation"},
+		"internal/agent", "internal/stdio", "internal/logs", "internal/settings", "internal/state", "internal/conversation",
+		"internal/trace", "internal/schema", "internal/compare", "internal/show", "internal/stats", "replay"},
 }
 
 // bounds is how many lines a file has at the most.

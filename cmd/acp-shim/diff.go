@@ -1,0 +1,69 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"acp-shim/internal/compare"
+	"acp-shim/internal/trace"
+)
+
+type diffCmd struct {
+	A      string `arg:"" help:"A capture."`
+	B      string `arg:"" help:"A capture of the same conversation, on another build for instance."`
+	Timing bool   `default:"true" negatable:"" help:"Compare how long the agent takes."`
+	JSON   bool   `help:"Print JSON."`
+}
+
+// Run prints what differs. The exit code is 1 where something does.
+func (d diffCmd) Run() error {
+	var shapes [2]*compare.Shape
+	for i, path := range []string{d.A, d.B} {
+		shapes[i] = compare.NewShape()
+		var lost damage
+		err := records(captures([]string{path}), &lost, func(r *trace.Record) error {
+			shapes[i].Add(r)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	sections := compare.Diff(shapes[0], shapes[1], compare.Options{Timing: d.Timing})
+	if d.JSON {
+		if sections == nil {
+			sections = []compare.Section{}
+		}
+		e := json.NewEncoder(os.Stdout)
+		e.SetIndent("", "  ")
+		if err := e.Encode(sections); err != nil {
+			return err
+		}
+	} else if err := d.print(sections); err != nil {
+		return err
+	}
+	if len(sections) > 0 {
+		return exitCode(1)
+	}
+	return nil
+}
+
+func (d diffCmd) print(sections []compare.Section) error {
+	p := newPainter(os.Stdout)
+	if len(sections) == 0 {
+		p.line("no difference")
+		return nil
+	}
+	p.line(p.paint("31", "- "+printable(d.A)))
+	p.line(p.paint("32", "+ "+printable(d.B)))
+	colors := map[string]string{"-": "31", "+": "32", "~": "33"}
+	for _, s := range sections {
+		p.line("\n" + p.paint("1", printable(s.Title)))
+		for _, l := range s.Lines {
+			p.line("  " + p.paint(colors[l.Mark], l.Mark+" "+clip(printable(l.Text), 300)))
+		}
+	}
+	_, err := fmt.Fprintln(p.w)
+	return err
+}

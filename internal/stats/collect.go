@@ -1,0 +1,76 @@
+package stats
+
+import (
+	"acp-shim/internal/trace"
+	"acp-shim/usage"
+)
+
+// A Collector takes the records of captures, one after the other.
+type Collector struct {
+	// Turn takes each turn when it is over, or cut off.
+	Turn func(Turn)
+
+	methods methods
+	turns   trace.Turns
+	tokens  map[*trace.Origin]*usage.Totals
+	all     Summary
+	totals  totals
+}
+
+// Add takes the next record.
+func (c *Collector) Add(r *trace.Record) {
+	if r.Kind == trace.Header && !r.Continued {
+		c.cutOff()
+	}
+	c.totals.add(r)
+	if r.IsFrame() {
+		c.methods.add(r)
+	}
+	if r.Prompt != nil && r.From.Gen() > 0 {
+		t := usage.Totals{}
+		if had := c.tokens[r.Prompt]; had != nil {
+			t = *had
+		}
+		if tokens(r, &t) {
+			if c.tokens == nil {
+				c.tokens = map[*trace.Origin]*usage.Totals{}
+			}
+			c.tokens[r.Prompt] = &t
+		}
+	}
+	if t, over := c.turns.Add(r); over {
+		c.over(t, false)
+	}
+}
+
+// Damaged counts a line that could not be read.
+func (c *Collector) Damaged() { c.totals.Damaged++ }
+
+// Methods are the methods that were used, those of requests first, the most used
+// first.
+func (c *Collector) Methods() []*Method { return c.methods.list() }
+
+// End hands out the turns that the end of the captures has cut off, and gives the
+// figures of all turns and of all traffic.
+func (c *Collector) End() (*Summary, *Totals) {
+	c.cutOff()
+	return &c.all, c.totals.end()
+}
+
+func (c *Collector) cutOff() {
+	for _, t := range c.turns.Open() {
+		c.over(t, true)
+	}
+	c.turns = trace.Turns{}
+	c.tokens = nil
+}
+
+func (c *Collector) over(t *trace.Turn, cut bool) {
+	turn := newTurn(t, cut, c.totals.last)
+	turn.Usage = c.tokens[t.Prompt]
+	delete(c.tokens, t.Prompt)
+	c.all.add(&turn, t.Gaps)
+	if c.Turn != nil {
+		c.Turn(turn)
+	}
+}
