@@ -118,7 +118,7 @@ func blobMarker(text []byte, kind string) (string, bool) {
 	text = bytes.TrimRight(text, "\r\n")
 	text = bytes.TrimRight(text, "=")
 	enc := base64.RawStdEncoding
-	if bytes.IndexAny(text, "-_") >= 0 {
+	if bytes.ContainsAny(text, "-_") {
 		enc = base64.RawURLEncoding
 	}
 	sum := counting{Hash: sha256.New()}
