@@ -43,18 +43,8 @@ func (p *painter) step(s string) {
 
 func (p *painter) said(list ...string) {
 	for _, s := range list {
-		p.line("   " + p.paint("2", "→ ") + printable(s))
+		p.line("   " + p.paint("2", "→ ") + shown(s))
 	}
-}
-
-// printable is text of a peer's without what a terminal would obey.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			return ' '
-		}
-		return r
-	}, s)
 }
 
 // showCapture tells from the capture what the shim did: that it is there is part
@@ -88,11 +78,11 @@ func showCapture(p *painter, path string) error {
 		}
 		switch e.Event {
 		case "cancel", "restore":
-			p.line(at + p.paint("31", fmt.Sprintf("%-10s", e.Event)) + "  " + printable(string(e.Text)))
+			p.line(at + p.paint("31", fmt.Sprintf("%-10s", e.Event)) + "  " + shown(string(e.Text)))
 		case "spawn":
 			p.line(at + p.paint("34", "started   ") + fmt.Sprintf("  agent process %d", e.Agent))
 		case "exit":
-			p.line(at + p.paint("34", "gone      ") + fmt.Sprintf("  agent process %d %s", e.Agent, printable(string(e.Text))))
+			p.line(at + p.paint("34", "gone      ") + fmt.Sprintf("  agent process %d %s", e.Agent, shown(string(e.Text))))
 		}
 	}
 	p.line(fmt.Sprintf("\n%d frames, %d of them changed.", frames, changed))
@@ -117,12 +107,12 @@ func describe(e record.Entry) (what, how string) {
 			list = append(list, x.Old+" → "+x.New)
 		}
 	}
-	return what, method + ": " + clip(printable(strings.Join(list, ", ")), 150)
+	return what, method + ": " + clip(shown(strings.Join(list, ", ")), 150)
 }
 
 func short(frame []byte) string {
 	frame = bytes.TrimPrefix(frame, []byte(`{"jsonrpc":"2.0",`))
-	return clip(printable(string(frame)), 110)
+	return clip(shown(string(frame)), 110)
 }
 
 func clip(s string, n int) string {

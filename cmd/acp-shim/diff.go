@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 
@@ -18,6 +19,9 @@ type diffCmd struct {
 
 // Run prints what differs. The exit code is 1 where something does.
 func (d diffCmd) Run() error {
+	if d.A == fromStdin && d.B == fromStdin {
+		return errors.New("only one of the two captures can be the standard input")
+	}
 	var shapes [2]*compare.Shape
 	for i, path := range []string{d.A, d.B} {
 		shapes[i] = compare.NewShape()
@@ -55,13 +59,13 @@ func (d diffCmd) print(sections []compare.Section) error {
 		p.line("no difference")
 		return nil
 	}
-	p.line(p.paint("31", "- "+printable(d.A)))
-	p.line(p.paint("32", "+ "+printable(d.B)))
+	p.line(p.paint("31", "- "+shown(d.A)))
+	p.line(p.paint("32", "+ "+shown(d.B)))
 	colors := map[string]string{"-": "31", "+": "32", "~": "33"}
 	for _, s := range sections {
-		p.line("\n" + p.paint("1", printable(s.Title)))
+		p.line("\n" + p.paint("1", shown(s.Title)))
 		for _, l := range s.Lines {
-			p.line("  " + p.paint(colors[l.Mark], l.Mark+" "+clip(printable(l.Text), 300)))
+			p.line("  " + p.paint(colors[l.Mark], l.Mark+" "+clip(shown(l.Text), 300)))
 		}
 	}
 	_, err := fmt.Fprintln(p.w)

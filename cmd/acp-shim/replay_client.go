@@ -23,11 +23,16 @@ func (c replayCmd) drive(script *replay.Script) error {
 		return err
 	}
 	exe, _ := os.Executable()
-	found, err := agent.Find(agent.Query{Words: c.Agent, Getenv: os.Getenv, Exe: exe, SelfOK: []string{"sim", "replay"}})
+	found, err := agent.Find(agent.Query{Words: c.Agent, Getenv: os.Getenv, Exe: exe, SelfOK: []string{"sim", "replay", "run", "--"}})
 	if err != nil {
 		return err
 	}
-	w, err := record.Create(c.out(), record.Options{
+	out := c.out()
+	if info, err := os.Stat(out); err == nil && !info.IsDir() {
+		// Another run behind what is there would be compared with it.
+		return fmt.Errorf("%s is there already; name another file or a directory with --record", out)
+	}
+	w, err := record.Create(out, record.Options{
 		Raw: c.Raw, Version: version(), Agent: strings.TrimSuffix(filepath.Base(found.Path), filepath.Ext(found.Path)),
 		Argv: append([]string{found.Path}, found.Args...),
 		Warn: func(err error) { c.tell("the new capture has a gap: " + err.Error()) },

@@ -160,7 +160,7 @@ func (l *layout) found(path string, r *trace.Record, f *show.Found, re *regexp.R
 		before, match, after = gist[:at[0]], gist[at[0]:at[1]], gist[at[1]:]
 	} else if f.Path != "" {
 		steps := strings.Split(f.Path, ".")
-		left += steps[len(steps)-1] + ": "
+		left += show.Clean(steps[len(steps)-1]) + ": "
 	}
 	before, match, after = show.Clean(before), show.Clip(show.Clean(match), room), show.Clean(after)
 	// The match is in sight, with what is before it up to half of the rest.

@@ -11,9 +11,9 @@ import (
 )
 
 type validateCmd struct {
-	File   string `arg:"" help:"The capture; - is standard input."`
-	Strict bool   `help:"Warnings count as violations: values, variants and methods that the schema does not know."`
-	JSON   bool   `help:"Print JSON."`
+	File   []string `arg:"" help:"A capture, or the files of one run in their order; - is standard input."`
+	Strict bool     `help:"Warnings count as violations: values, variants and methods that the schema does not know."`
+	JSON   bool     `help:"Print JSON."`
 }
 
 // Run prints what is wrong with a capture's frames. The exit code is 1 where
@@ -21,7 +21,7 @@ type validateCmd struct {
 func (v validateCmd) Run() error {
 	var report schema.Report
 	var d damage
-	err := records(captures([]string{v.File}), &d, func(r *trace.Record) error {
+	err := records(captures(v.File), &d, func(r *trace.Record) error {
 		if r.Kind == trace.Header || r.Kind == trace.Event {
 			return nil
 		}
@@ -70,7 +70,7 @@ func (v validateCmd) print(w io.Writer, report *schema.Report) error {
 		if f.Mended {
 			line += " (the shim has mended it)"
 		}
-		if _, err := fmt.Fprintln(w, printable(line)); err != nil {
+		if _, err := fmt.Fprintln(w, shown(line)); err != nil {
 			return err
 		}
 	}

@@ -98,7 +98,11 @@ func (c checker) frame(line []byte) []Finding {
 	case wire.Blank:
 		return []Finding{warning("frame", "", "a blank line is no message")}
 	case wire.Noise:
-		return []Finding{violation("frame", "", "a line that is no JSON")}
+		says := "a line that is no JSON"
+		if wire.Valid(line) {
+			says = "a line that is no message"
+		}
+		return []Finding{violation("frame", "", says)}
 	case wire.Batch:
 		return []Finding{warning("frame", "", "ACP has no batches")}
 	case wire.Opaque:
@@ -186,14 +190,15 @@ func (c checker) unknown(side, method, part string) []Finding {
 	if strings.HasPrefix(method, "_") || strings.HasPrefix(method, "$/") || part == partResponse {
 		return nil
 	}
-	for _, other := range []string{partRequest, partNotification} {
-		if _, ok := c.rules[place{side, method, other}]; ok {
-			return []Finding{violation("frame", "id", fmt.Sprintf("%s is a %s", method, strings.ToLower(other)))}
-		}
-	}
-	for _, other := range []string{"agent", "client"} {
-		if _, ok := c.rules[place{other, method, part}]; ok && other != side {
-			return []Finding{violation("frame", "method", fmt.Sprintf("%s is for the %s to carry out", method, other))}
+	for _, where := range []string{side, "agent", "client"} {
+		for _, other := range []string{partRequest, partNotification} {
+			if _, ok := c.rules[place{where, method, other}]; !ok {
+				continue
+			}
+			if where == side {
+				return []Finding{violation("frame", "id", fmt.Sprintf("%s is a %s", method, strings.ToLower(other)))}
+			}
+			return []Finding{violation("frame", "method", fmt.Sprintf("%s is for the %s to carry out", method, where))}
 		}
 	}
 	return []Finding{warning("frame", "method", fmt.Sprintf("%s is no method of ACP version 1", method))}

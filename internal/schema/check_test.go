@@ -115,12 +115,14 @@ func TestCheck(t *testing.T) {
 			up(`{"jsonrpc":"2.0","id":1,"method":"session/cancel","params":{"sessionId":"s"}}`),
 			up(`{"jsonrpc":"2.0","method":"session/prompt","params":{"sessionId":"s","prompt":[]}}`),
 			down(`{"jsonrpc":"2.0","id":1,"method":"session/new","params":{}}`),
+			down(`{"jsonrpc":"2.0","method":"session/prompt","params":{}}`),
 			up(`{"jsonrpc":"2.0","id":2,"method":"session/set_model","params":{}}`),
 		}, []string{
 			"1 client id: session/cancel is a notification",
 			"2 client id: session/prompt is a request",
 			"3 agent method: session/new is for the agent to carry out",
-			"warning 4 client method: session/set_model is no method of ACP version 1",
+			"4 agent method: session/prompt is for the agent to carry out",
+			"warning 5 client method: session/set_model is no method of ACP version 1",
 		}},
 		{"what the shim has changed", []string{
 			edited(`{"jsonrpc":"2.0","id":1,"method":"authenticate","params":{"methodId":"x"}}`, `"method"`, `"methodId"`),
