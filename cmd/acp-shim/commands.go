@@ -23,9 +23,12 @@ type cli struct {
 	Show     showCmd     `cmd:"" help:"Print a capture, one line a frame."`
 	Stats    statsCmd    `cmd:"" help:"Print the figures of captures: turns, methods, traffic."`
 	Search   searchCmd   `cmd:"" help:"Find text in captures."`
+	View     viewCmd     `cmd:"" help:"Make a page of a capture, and open it."`
 	Replay   replayCmd   `cmd:"" help:"Be the recorded agent of a capture, or drive an agent with its recorded client."`
 	Diff     diffCmd     `cmd:"" help:"Say what differs between two captures of one conversation."`
 	Validate validateCmd `cmd:"" help:"Hold a capture against the schema of ACP."`
+	Export   exportCmd   `cmd:"" help:"Write a capture in another tool's format."`
+	Import   importCmd   `cmd:"" help:"Make a capture of another tool's recording."`
 	Version  versionCmd  `cmd:"" help:"Print the version."`
 	Help     helpCmd     `cmd:"" help:"Print this, or the help of a command."`
 }
@@ -140,11 +143,14 @@ func printHelp(w io.Writer) {
   acp-shim show FILE                      print a capture, one line a frame
   acp-shim stats FILE...                  print its figures
   acp-shim search PATTERN DIR|FILE...     find text in captures
+  acp-shim view FILE                      see it drawn, in a browser
   acp-shim validate FILE                  hold its frames against ACP's schema
   acp-shim diff A B                       say what differs between two captures
   acp-shim replay FILE                    be the recorded agent of a capture
   acp-shim replay --as-client FILE -- AGENT [ARGS]
                                           drive an agent with its recorded client
+  acp-shim export --format FORMAT FILE    write it for another tool
+  acp-shim import FILE                    make a capture of JSON lines
   acp-shim version | help [COMMAND]
 
 Without an agent behind --, it looks for agy_acp_server.par. In a client's

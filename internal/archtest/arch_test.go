@@ -27,6 +27,8 @@ var may = map[string][]string{
 	"internal/compare":      {"internal/trace", "record", "proxy", "usage"},
 	"internal/show":         {"internal/trace", "record", "proxy", "internal/wire", "usage"},
 	"internal/stats":        {"internal/trace", "record", "proxy", "internal/wire", "usage"},
+	"internal/view":         {"internal/trace", "internal/show", "record", "proxy", "internal/wire", "usage"},
+	"internal/exchange":     {"internal/trace", "internal/show", "record", "proxy", "internal/wire", "usage"},
 	"replay":                {"record", "proxy", "internal/wire", "internal/trace"},
 	"internal/trace":        {"record", "proxy", "internal/wire"},
 	"internal/archtest":     {},
@@ -41,7 +43,7 @@ var may = map[string][]string{
 	"fixtures/bridge": {},
 	"cmd/acp-shim": {"proxy", "rewrite", "cancelshim", "usage", "record", "fixtures", "fixtures/sim", "fixtures/bridge",
 		"internal/agent", "internal/stdio", "internal/logs", "internal/settings", "internal/state", "internal/conversation",
-		"internal/trace", "internal/schema", "internal/compare", "internal/show", "internal/stats", "replay"},
+		"internal/trace", "internal/schema", "internal/compare", "internal/show", "internal/stats", "internal/view", "internal/exchange", "replay"},
 }
 
 // bounds is how many lines a file has at the most.
