@@ -19,7 +19,13 @@ func named(b []byte, at int) (start, end int, ok bool) {
 	}
 	name := b[nameStart:nameEnd]
 	if !secretName(name) {
-		return 0, 0, false
+		return spacedKey(b, nameStart, nameEnd)
+	}
+	if start, end, ok = element(b, nameStart, nameEnd); ok {
+		return start, end, ok
+	}
+	if nameEnd < len(b) && b[nameEnd] == '`' {
+		return afterName(b, nameEnd+1)
 	}
 	i, quoted := nameEnd, false
 	// The name's own closing quote, escaped as often as the text is.
@@ -60,6 +66,9 @@ func named(b []byte, at int) (start, end int, ok bool) {
 	default:
 		if sep > i && !quoted && name[0] == '-' {
 			return flagged(b, sep)
+		}
+		if !quoted && string(name) == "password" {
+			return netrc(b, nameStart, nameEnd)
 		}
 		return 0, 0, false
 	}

@@ -64,6 +64,14 @@ func (c *cleaner) text(b []byte) []byte {
 	return RedactText(splice(b, c.known.text(b)))
 }
 
+// id cleans the id that an event tells of.
+func (c *cleaner) id(b []byte) []byte {
+	if c.raw {
+		return b
+	}
+	return RedactText(splice(b, c.known.id(b)))
+}
+
 // edited cleans a frame that the shim changed, together with its edits. The edits
 // still give back what was received, cleaned: both ends of every edit are cleaned
 // as whole frames, since what an edit takes out may only there be known for a

@@ -105,7 +105,8 @@ func (e *Entry) Sent() []byte {
 //
 // All lines of a raw capture that one peer sent, without those that are there
 // Again, are the bytes that came from it; all that were sent To one peer are
-// the bytes that went there.
+// the bytes that went there, with a "\n" behind a line that has no end where
+// another follows it: the shim puts one between.
 func (e *Entry) Received() []byte {
 	if len(e.Edits) == 0 {
 		return e.Sent()

@@ -154,7 +154,7 @@ func (f *flusher) event(b []byte, r *record) []byte {
 	}
 	if len(r.session) > 0 {
 		b = append(b, `,"session":`...)
-		b = appendWord(b, string(r.session))
+		b = appendWord(b, string(f.clean.id(r.session)))
 	}
 	if text := r.bytes; len(text) > 0 {
 		text = f.clean.text(text)

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"acp-shim/internal/wire"
@@ -32,6 +33,8 @@ type hunter struct {
 	// at leads from a window to the needles that have it, by number, and where.
 	at      map[uint64][]needleAt
 	needles []needle
+	// kept are ids that stay where they stand as such.
+	kept map[string]bool
 }
 
 type needle struct {
@@ -42,7 +45,10 @@ type needle struct {
 type needleAt struct{ needle, off int32 }
 
 // newHunter takes secrets that are worth it; it returns nil where none is.
-func newHunter(secrets [][]byte) *hunter {
+func newHunter(secrets [][]byte) *hunter { return newHunterAs(secrets, nil) }
+
+// newHunterAs is told what stands in for some of them.
+func newHunterAs(secrets [][]byte, standIns map[string]string) *hunter {
 	h := &hunter{at: map[uint64][]needleAt{}}
 	seen := map[string]bool{}
 	for _, s := range secrets {
@@ -51,6 +57,9 @@ func newHunter(secrets [][]byte) *hunter {
 				continue
 			}
 			seen[n.text] = true
+			if by := standIns[string(s)]; by != "" && n.by == Marker {
+				n.by = by
+			}
 			h.needles = append(h.needles, n)
 		}
 	}
@@ -132,7 +141,7 @@ func (h *hunter) may(b []byte) bool {
 		found = true
 		return false
 	})
-	return found || suspiciousEscape(b)
+	return found || suspiciousEscape(b) || wrapped(b)
 }
 
 // text finds all in a text.
@@ -159,9 +168,25 @@ func (h *hunter) frame(b []byte) (spans []span) {
 		}
 		from := i + n + 1
 		i = wire.StringEnd(b, from-1)
+		if len(h.kept) > 0 {
+			if v := idValue(b, from-1, i); v >= 0 {
+				if end := wire.StringEnd(b, v); h.kept[string(unquote(b[v:end]))] {
+					i = end
+					continue
+				}
+			}
+		}
 		spans = append(spans, h.levels(b, from, i-1, false)...)
 	}
 	return tidy(spans)
+}
+
+// id finds all in the id of something.
+func (h *hunter) id(b []byte) []span {
+	if h == nil || h.kept[string(b)] {
+		return nil
+	}
+	return h.text(b)
 }
 
 // levels finds all in b[from:to], and in what it is when escapes are resolved as
@@ -173,8 +198,7 @@ func (h *hunter) levels(b []byte, from, to int, plain bool) (spans []span) {
 	for level := 0; ; level++ {
 		escaped := bytes.IndexByte(text, '\\') >= 0
 		if level > 0 || plain || !escaped {
-			h.each(text, func(at int, n *needle) bool {
-				s := span{at, at + len(n.text), n.by}
+			found := func(s span) {
 				for level > 0 && s.from > 0 && !utf8.RuneStart(text[s.from]) {
 					s.from--
 				}
@@ -185,8 +209,17 @@ func (h *hunter) levels(b []byte, from, to int, plain bool) (spans []span) {
 					s.from, s.to = rawOffset(marks[i], s.from), rawOffset(marks[i], s.to)
 				}
 				spans = append(spans, span{from + s.from, from + s.to, s.text})
+			}
+			h.each(text, func(at int, n *needle) bool {
+				found(span{at, at + len(n.text), n.by})
 				return true
 			})
+			if flat, breaks := unwrap(text); breaks != nil {
+				h.each(flat, func(at int, n *needle) bool {
+					found(span{rawOffset(breaks, at), rawOffset(breaks, at+len(n.text)-1) + 1, n.by})
+					return true
+				})
+			}
 		}
 		if !escaped || level >= maxDepth || (level > 0 || plain) && !suspiciousEscape(text) {
 			return spans
@@ -202,6 +235,10 @@ func spellings(s string) []needle {
 	// As JSON in a string, by encoders that escape more or less, and as JSON in
 	// such JSON, as deep as JSON in strings is looked into.
 	inJSON := []string{quotedBody(s), marshalledBody(s), strings.ReplaceAll(quotedBody(s), "/", `\/`)}
+	if lower := asciiBody(s, "0123456789abcdef"); lower != inJSON[0] {
+		// Python and PHP write small digits, .NET capital ones.
+		inJSON = append(inJSON, lower, strings.ReplaceAll(lower, "/", `\/`), asciiBody(s, "0123456789ABCDEF"))
+	}
 	for _, q := range inJSON {
 		for range maxDepth {
 			if q != s {
@@ -233,6 +270,24 @@ func quotedBody(s string) string {
 	}
 	q := appendQuoted(nil, s)
 	return string(q[1 : len(q)-1])
+}
+
+// asciiBody is the body of a JSON string with nothing in it but ASCII.
+func asciiBody(s, hex string) string {
+	if !utf8.ValidString(s) {
+		return s
+	}
+	var b []byte
+	for _, r := range quotedBody(s) {
+		if r < utf8.RuneSelf {
+			b = append(b, byte(r))
+			continue
+		}
+		for _, u := range utf16.Encode([]rune{r}) {
+			b = append(b, '\\', 'u', hex[u>>12], hex[u>>8&15], hex[u>>4&15], hex[u&15])
+		}
+	}
+	return string(b)
 }
 
 func marshalledBody(s string) string {

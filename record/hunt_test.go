@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/url"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf16"
 
 	"acp-shim/internal/wire"
 	"acp-shim/proxy"
@@ -32,16 +34,40 @@ var spelledBy = map[string]func(rng *rand.Rand, s string) string{
 	"base64 within": func(rng *rand.Rand, s string) string {
 		return base64.StdEncoding.EncodeToString([]byte("user:::"[:rng.IntN(8)] + s + "....."[:rng.IntN(6)]))
 	},
+	"base64 in lines": func(rng *rand.Rand, s string) string {
+		const columns = 64
+		e := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", 48-rng.IntN(len(s))) + s + strings.Repeat("y", rng.IntN(90))))
+		var lines []string
+		for ; len(e) > columns; e = e[columns:] {
+			lines = append(lines, e[:columns])
+		}
+		return strings.Join(append(lines, e), []string{"\n", "\r\n", `\n`, `\r\n`, `\\n`}[rng.IntN(5)])
+	},
+	"python's json": func(_ *rand.Rand, s string) string { return asciiJSON(s, "%04x") },
+	".net's json":   func(_ *rand.Rand, s string) string { return asciiJSON(asciiJSON(s, "%04X"), "%04X") },
 	"base64 for URLs": func(rng *rand.Rand, s string) string {
 		return base64.RawURLEncoding.EncodeToString([]byte("user:::"[:rng.IntN(8)] + s))
 	},
+}
+
+// asciiJSON is a JSON string as many encoders write it.
+func asciiJSON(s, hex string) string {
+	var b strings.Builder
+	for _, u := range utf16.Encode([]rune(wire.Quote(s))) {
+		if u < 0x80 {
+			b.WriteByte(byte(u))
+		} else {
+			fmt.Fprintf(&b, `\u`+hex, u)
+		}
+	}
+	return b.String()
 }
 
 // TestHunt finds a secret in every spelling, in frames whose strings are escaped in
 // any way, and in texts; what it makes is JSON of the same shape.
 func TestHunt(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
-	const alphabet = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./+=\"\\&<>%é\n "
+	const alphabet = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./+=\"\\&<>%é😀\n "
 	letters := []rune(alphabet)
 	for range 300 {
 		var list [][]byte
@@ -173,7 +199,7 @@ func TestRedactCaptureIDs(t *testing.T) {
 	for _, f := range []string{
 		`{"id":1,"method":"session/new","params":{"mcpServers":[{"headers":[{"name":"X-Session","value":"` + id + `"}]}]}}`,
 		`{"id":1,"result":{"sessionId":"` + id + `"}}`,
-		`{"id":"` + key + `","method":"x"}`, `{"text":"` + key + `"}`,
+		`{"id":"` + key + `","method":"x"}`, `{"text":"` + key + `"}`, `{"text":"it is ` + id + `"}`,
 	} {
 		w.Frame(&proxy.Frame{From: proxy.Client, To: proxy.AgentPeer(1), Bytes: []byte(f + "\n")})
 	}
@@ -183,6 +209,69 @@ func TestRedactCaptureIDs(t *testing.T) {
 	out, _ := redactCapture(t, d.text())
 	if !strings.Contains(out, `"sessionId":"`+id+`"`) || strings.Count(out, id) != 1 || strings.Contains(out, key) {
 		t.Error(out)
+	}
+}
+
+// TestRedactorParts: what one part of a run calls a secret goes from the others, and
+// it is known whether one is missing before them.
+func TestRedactorParts(t *testing.T) {
+	part := func(n int, frame string) func() (io.ReadCloser, error) {
+		return func() (io.ReadCloser, error) {
+			return io.NopCloser(strings.NewReader(fmt.Sprintf(`{"format":"acp-shim-capture","version":1,"run":"ab","part":%d,"agent":{}}`+"\n"+
+				`{"seq":%d,"t":1,"from":"client","to":"agent#1","frame":%s}`+"\n", n, n, frame))), nil
+		}
+	}
+	first, second := part(1, `{"password":"p4rt-Secret"}`), part(2, `{"text":"it is p4rt-Secret"}`)
+	r := NewRedactor()
+	for i, open := range []func() (io.ReadCloser, error){second, first} {
+		if err := r.Learn(open); err != nil {
+			t.Fatal(err)
+		}
+		if r.Missing() != (i == 0) {
+			t.Errorf("after %d: missing is %v", i+1, r.Missing())
+		}
+		var out bytes.Buffer
+		sum, err := r.Redact(second, &out, func(e *LineError) { t.Error(e) })
+		if err != nil || sum.Frames != 1 || sum.Hunted != i || strings.Contains(out.String(), "p4rt") != (i == 0) {
+			t.Errorf("after %d: %+v, %v, %s", i+1, sum, err, out.String())
+		}
+	}
+}
+
+// TestRedactCaptureSecretIDs: a secret that something is told by as well is gone
+// everywhere, and what it told apart is told apart still.
+func TestRedactCaptureSecretIDs(t *testing.T) {
+	const one, two = "Zq7Rk2Vt9Xw4Lm8Pn3Bc6Dj1", "Zr7Rk2Vt9Xw4Lm8Pn3Bc6Dj2"
+	d := newDisk()
+	w := newWriter(d, "f", Options{Raw: true})
+	for _, f := range []string{
+		`{"id":"` + one + `","method":"session/new","params":{"env":[{"name":"DB_PASSWORD","value":"` + one + `"},{"name":"A_TOKEN","value":"` + two + `"}]}}`,
+		`{"id":"` + two + `","method":"x","params":{"toolCallId":"` + one + `","sessionId":"` + two + `"}}`,
+		`{"id":"` + one + `","result":{"text":"token ` + one + `"}}`, `{"id":"` + two + `","result":{}}`,
+	} {
+		w.Frame(&proxy.Frame{From: proxy.Client, To: proxy.AgentPeer(1), Bytes: []byte(f + "\n")})
+	}
+	w.Event(&proxy.Event{Kind: "note", Session: two})
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	out, _ := redactCapture(t, d.text())
+	gone(t, out, one)
+	gone(t, out, two)
+	var ids []string
+	for _, e := range entries(t, out) {
+		if e.IsFrame() {
+			eachID(e.Body, func(v []byte) { ids = append(ids, string(v)) })
+		} else if e.Session != "" {
+			ids = append(ids, e.Session)
+		}
+	}
+	a, b := ids[0], ids[1]
+	if a == b || !slices.Equal(ids, []string{a, b, a, b, a, b, b}) {
+		t.Errorf("the ids are %q", ids)
+	}
+	if twice, _ := redactCapture(t, out); twice != out {
+		t.Errorf("redacting again makes\n%s\nof\n%s", twice, out)
 	}
 }
 

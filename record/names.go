@@ -14,6 +14,7 @@ const (
 	nameHeaders           // the value is a list or map of headers or variables
 	nameName              // the value names what its sibling "value" is
 	nameValue
+	nameTokens // strings in it that look like secrets are some
 )
 
 // secretEndings are what names of secrets end in, in lower case and without
@@ -22,7 +23,7 @@ const (
 // "totalTokens" and "keyboard" are not.
 var secretEndings = [26][]string{
 	'd' - 'a': {"password", "passwd"},
-	'e' - 'a': {"passphrase", "passcode", "cookie"},
+	'e' - 'a': {"passphrase", "passcode", "cookie", "devicecode"},
 	'l' - 'a': {"credential"},
 	'n' - 'a': {"token", "authorization"},
 	'r' - 'a': {"bearer", "codeverifier"},
@@ -121,6 +122,8 @@ func classify(name []byte) nameClass {
 		return nameName
 	case "value":
 		return nameValue
+	case "tokens":
+		return nameTokens
 	}
 	if secretPlain(n) && spelled(name, ruleKey) {
 		return nameSecret

@@ -9,11 +9,12 @@ import (
 	"hash/maphash"
 	"io"
 	"slices"
+	"strings"
 
 	"acp-shim/internal/wire"
 )
 
-// Redaction is what came of [RedactCapture].
+// Redaction is what came of [RedactCapture], or of a [Redactor].
 type Redaction struct {
 	Frames, Events int
 	// Hunted is how many secrets were looked for in the whole capture. Unhunted
@@ -34,26 +35,64 @@ const (
 // RedactCapture writes a capture again without its secrets. Replaced is what
 // [Redact] finds, and each of those secrets also wherever else it stands, before
 // or after: in a tool's output, in a line of stderr, in base64, in JSON in a
-// string, in a URL. Not looked for are secrets under eight bytes, words, and what
-// is an id in the capture. What comes out has the same lines in the same order,
+// string, in a URL. Not looked for are secrets under eight bytes, and words. An
+// id that also stood among headers or variables stays where it is an id; one that
+// was called a secret does not, and all that it tells apart is then told apart by
+// what stands in for it. What comes out has the same lines in the same order,
 // frames of the same shape, and says in its headers that it is redacted; members
 // of a line that this version does not know are dropped.
 //
 // It reads the capture twice, each time from what open returns, a line at a time.
 // damaged is told of every line that cannot be read, and that is left out.
 func RedactCapture(open func() (io.ReadCloser, error), out io.Writer, damaged func(*LineError)) (Redaction, error) {
-	var done Redaction
-	c := collector{found: map[string]bool{}, ids: map[uint64]bool{}, seed: maphash.MakeSeed()}
-	err := eachEntry(open, func(*LineError) {}, func(e *Entry) error {
-		c.entry(e)
+	r := NewRedactor()
+	if err := r.Learn(open); err != nil {
+		return Redaction{}, err
+	}
+	return r.Redact(open, out, damaged)
+}
+
+// Redactor does what [RedactCapture] does for captures that belong together, such
+// as the parts of one run: the secrets of all are looked for in each. It is not
+// for use by several goroutines.
+type Redactor struct {
+	found   collector
+	secrets [][]byte
+	known   *hunter // nil until it is asked for
+	ready   bool
+}
+
+// NewRedactor makes one that knows no secrets.
+func NewRedactor() *Redactor { return &Redactor{found: newCollector()} }
+
+// Learn reads a capture for its secrets. What cannot be read in it is passed over.
+func (r *Redactor) Learn(open func() (io.ReadCloser, error)) error {
+	r.ready = false
+	return eachEntry(open, func(*LineError) {}, func(e *Entry) error {
+		r.found.entry(e)
 		return nil
 	})
-	if err != nil {
-		return done, err
+}
+
+// Missing reports whether there are parts of runs before those that were learned
+// from.
+func (r *Redactor) Missing() bool {
+	for p := range r.found.parts {
+		if p.n > 1 && !r.found.parts[runPart{p.run, p.n - 1}] {
+			return true
+		}
 	}
-	secrets := c.secrets()
-	done.Hunted, done.Unhunted = len(secrets), c.over
-	w := newRewriter(out, newHunter(secrets))
+	return false
+}
+
+// Redact writes a capture again without the secrets that were learned.
+func (r *Redactor) Redact(open func() (io.ReadCloser, error), out io.Writer, damaged func(*LineError)) (done Redaction, err error) {
+	if !r.ready {
+		r.secrets = r.found.secrets()
+		r.known, r.ready = r.found.hunter(r.secrets), true
+	}
+	done.Hunted, done.Unhunted = len(r.secrets), r.found.over
+	w := newRewriter(out, r.known)
 	err = eachEntry(open, func(e *LineError) {
 		done.Damaged++
 		damaged(e)
@@ -96,17 +135,29 @@ func eachEntry(open func() (io.ReadCloser, error), damaged func(*LineError), f f
 
 // collector finds the secrets of a capture.
 type collector struct {
-	found map[string]bool
+	found map[string]bool // and whether it was called a secret
 	over  int
 	// ids are hashes of what the capture tells things by. A client may put a
 	// session's id into a header, and the capture must still replay.
 	ids  map[uint64]bool
 	seed maphash.Seed
+	// parts are those of runs that it has seen.
+	parts map[runPart]bool
+}
+
+type runPart struct {
+	run string
+	n   int
+}
+
+func newCollector() collector {
+	return collector{found: map[string]bool{}, ids: map[uint64]bool{}, seed: maphash.MakeSeed(), parts: map[runPart]bool{}}
 }
 
 func (c *collector) entry(e *Entry) {
 	switch {
 	case e.Header != nil:
+		c.parts[runPart{e.Header.Run, e.Header.Part}] = true
 		line, err := json.Marshal(e.Header)
 		if err == nil {
 			c.json(line)
@@ -138,22 +189,47 @@ func (c *collector) json(b []byte) {
 
 func (c *collector) text(b []byte) { eachWorthy(b, lineSpans, c.add) }
 
-func (c *collector) add(v []byte) {
+func (c *collector) add(v []byte, sure bool) {
+	was, known := c.found[string(v)]
 	switch {
-	case c.found[string(v)]:
+	case known:
+		if sure && !was {
+			c.found[string(v)] = true
+		}
 	case len(c.found) >= maxHunted:
 		c.over++
 	default:
-		c.found[string(v)] = true
+		c.found[string(v)] = sure
 	}
 }
 
-// secrets are those that were found, without ids.
+// maxStandIns is how many ids that are secrets are replaced by something of their
+// own. More in one capture are more than anybody puts there.
+const maxStandIns = 16
+
+// hunter hunts for secrets as [collector.secrets] gives them.
+func (c *collector) hunter(secrets [][]byte) *hunter {
+	kept, standIns := map[string]bool{}, map[string]string{}
+	for _, v := range secrets {
+		switch s := string(v); {
+		case !c.ids[maphash.Bytes(c.seed, v)]:
+		case !c.found[s] && !looksKnown(v):
+			kept[s] = true
+		default:
+			standIns[s] = strings.Repeat(Marker, min(len(standIns)+1, maxStandIns))
+		}
+	}
+	h := newHunterAs(secrets, standIns)
+	if h != nil {
+		h.kept = kept
+	}
+	return h
+}
+
+// secrets are those that were found.
 func (c *collector) secrets() (list [][]byte) {
 	for s := range c.found {
-		if v := []byte(s); looksKnown(v) || !c.ids[maphash.Bytes(c.seed, v)] {
-			list = append(list, v)
-		}
+		list = append(list, []byte(s))
 	}
 	slices.SortFunc(list, bytes.Compare)
 	return list
@@ -168,19 +244,28 @@ func eachID(b []byte, f func(v []byte)) {
 		}
 		from := i + n
 		i = wire.StringEnd(b, from)
-		key := b[from+1 : i-1]
-		if !endsIn(key, "id") && !endsIn(key, "Id") && !endsIn(key, "ID") {
-			continue
-		}
-		colon := wire.Space(b, i)
-		if colon >= len(b) || b[colon] != ':' {
-			continue
-		}
-		if v := wire.Space(b, colon+1); b[v] == '"' {
+		if v := idValue(b, from, i); v >= 0 {
 			i = wire.StringEnd(b, v)
 			f(unquote(b[v:i]))
 		}
 	}
+}
+
+// idValue is where the string begins that is the value of the member whose name is
+// b[from:to], with its quotes, if that is what ids go by. Else it is -1.
+func idValue(b []byte, from, to int) int {
+	key := b[from+1 : to-1]
+	if !endsIn(key, "id") && !endsIn(key, "Id") && !endsIn(key, "ID") {
+		return -1
+	}
+	colon := wire.Space(b, to)
+	if colon >= len(b) || b[colon] != ':' {
+		return -1
+	}
+	if v := wire.Space(b, colon+1); v < len(b) && b[v] == '"' {
+		return v
+	}
+	return -1
 }
 
 // rewriter writes entries as a flusher does.

@@ -9,7 +9,7 @@ import "acp-shim/internal/wire"
 //
 // Replaced are, at any depth: what headers and env hold, as lists of name and
 // value and as maps; what goes by the name of a secret (token, api_key,
-// Authorization, ...), but never a number; the _meta of authenticate; values
+// Authorization, ...), but of numbers only a password, by a number as long; the _meta of authenticate; values
 // behind a command's flags; and in every string what Bearer, Basic or such a
 // name announces, what looks like a known kind of key or token, and user
 // information and secret parameters of URLs. JSON in a string is read as

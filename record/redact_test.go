@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"regexp"
-	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"acp-shim/internal/wire"
 
@@ -83,6 +81,14 @@ var redactFrames = []struct{ name, frame string }{
 	{"URL in a URL", `{"u":"https://h/?continue=http%3A%2F%2Flocalhost%3A1%2F%3Ftoken%3D‹abc›%26x%3D1%26state%3D‹def›&y=2"}`},
 	{"URL, a log's", `{"text":"GET /callback?code=‹4/0A›&state=‹s› HTTP/1.1"}`},
 	{"assignments", `{"text":"API_KEY=«abc» export TOKEN='«a b»' password: \"«p»\" x --token «abc» --client-secret=«abc»"}`},
+	{"OAuth by a device", `{"device_code":"«abc»","a":{"deviceCode":"«abc»"},"u":"https://h/device?user_code=‹ABCD-EFGH›&x=1"}`},
+	{"OAuth's code", `{"a":{"grant_type":"authorization_code","code":"«abc»"},"b":{"code":"«abc»","grant_type":"x"},"c":{"code":"E_NOENT"},"d":"{\"grant_type\":\"authorization_code\",\"code\":\"«abc»\"}"}`},
+	{"no numbers of passwords", `{"password":1,"passwords":12345678,"password_min":12345678,"password":{"min":12345678},"password":-12345678,"token":12345678}`},
+	{"lists of tokens", `{"tokens":["«Zq7Rk2Vt9Xw4Lm8Pn3Bc6Dj1»","the","token","internationalization","Zq7Rk2"],"n":{"tokens":{"a":["Zq7Rk2Vt9Xw4Lm8Pn3Bc6Dj1"],"token":"«x»"}}}`},
+	{"auth with its type", `{"auth":{"type":"bearer","value":"«abc»"},"b":{"value":"«abc»","type":"apiKey"},"c":{"type":"basic","value":"abc"}}`},
+	{"words before it", `{"text":"machine h login me password «abc»\nmachine h\n login me\n password «abc»\na password is; login with password foo <password>«abc»</password> <password> is <token>\ncurl -s -u admin:«abc» https://h; curl -u 'a:«b-c»' x; chown -u a:b; curl -u $USER:$PASS; curl -u admin x"}`},
+	{"in backticks", `{"text":"API key: ` + "`«Zq7Rk2Vt9Xw4Lm8Pn3Bc6Dj1»` and `api_key`: `«Zq7Rk2Vt9Xw4Lm8Pn3Bc6Dj1»`, `token`: `string`, `api_key`: the key, `token` = «Zq7Rk2Vt9Xw4Lm8Pn3Bc6Dj1». The API key: it is" + `"}`},
+	{"bearer in quotes", `{"text":"Bearer \"«Zq7Rk2Vt9Xw4Lm8Pn3Bc6Dj1»\" and Bearer \"token\" and \u001b[1mBearer \u001b[32m«Zq7Rk2Vt9Xw4Lm8Pn3Bc6Dj1»\u001b[0m"}`},
 	{"JSON in a string", `{"rawInput":"{\"token\":\"«a»\",\"headers\":{\"X\":\"«b»\"},\"n\":1}"}`},
 	{"JSON in JSON in a string", `{"a":"{\"b\":\"{\\\"apiKey\\\":\\\"«a»\\\",\\\"env\\\":[{\\\"name\\\":\\\"A\\\",\\\"value\\\":\\\"«b»\\\"}]}\"}"}`},
 	{"a log with JSON", `{"text":"RAW WS MSG: {\"headers\":[{\"name\":\"X\",\"value\":\"«v»\"}]} done"}`},
@@ -99,6 +105,12 @@ func TestRedactFrames(t *testing.T) {
 			checkRedact(t, in, want)
 		})
 	}
+}
+
+// TestRedactNumbers: a password of digits stays a number as long as it was.
+func TestRedactNumbers(t *testing.T) {
+	checkRedact(t, `{"password":8273645192,"a":"{\"db_password\":4711}","passcode": 4711 }`,
+		`{"password":1000000000,"a":"{\"db_password\":1000}","passcode": 1000 }`)
 }
 
 func checkRedact(t *testing.T, in, want string) {
@@ -156,38 +168,6 @@ func TestRedactTexts(t *testing.T) {
 			}
 			checkRedact(t, in, want)
 		})
-	}
-}
-
-// hostile are texts that would take a careless redactor minutes, or gigabytes.
-var hostile = []string{
-	"token=", "token='", "token: '${", `token=\\"`, "authorization: a b ", "authorization: ", "cookie: a ", "key=", "bearer ", "basic a",
-	"?token=", "&code", "%3D", "%3Ftoken%3D", "http://", "http://a@", "eyJa.", "1//0", "-----BEGIN PRIVATE KEY-----", "PRIVATE KEY-----",
-	"[", "{", `{"a":`, `{"token":`, `["--token",`, `[{"name":"token","value":`, `{"env":[`, "\\", `\u0074`, "--token ", "sk-", "[redacted]", `{"method":"authenticate","params":{"_meta":`,
-}
-
-func TestRedactHostile(t *testing.T) {
-	const size = 256 << 10
-	for _, h := range hostile {
-		text := strings.Repeat(h, size/len(h))
-		for _, in := range []string{text, `{"text":` + wire.Quote(text) + `}`} {
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			start := time.Now()
-			got := Redact([]byte(in))
-			took := time.Since(start)
-			t.Logf("%q: %v", h, took)
-			runtime.ReadMemStats(&after)
-			if took > 3*time.Second {
-				t.Errorf("%q again and again: %v", h, took)
-			}
-			if used := (after.TotalAlloc - before.TotalAlloc) >> 20; used > 20 {
-				t.Errorf("%q again and again: %d MiB", h, used)
-			}
-			if wire.Valid([]byte(in)) && !wire.Valid(got) {
-				t.Errorf("%q again and again: no JSON any more", h)
-			}
-		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // Marker stands where a secret stood, and URLMarker where it stood in a URL,
@@ -39,6 +40,13 @@ func isMarker(b []byte) bool {
 		b = rest
 	}
 	return true
+}
+
+// numberMarker is what stands in for a number of n digits.
+func numberMarker(n int) string { return "1" + strings.Repeat("0", n-1) }
+
+func isNumberMarker(b []byte) bool {
+	return len(b) > 0 && b[0] == '1' && len(bytes.Trim(b[1:], "0")) == 0
 }
 
 // tidy puts spans in order and makes one of those that overlap. The outer one

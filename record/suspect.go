@@ -54,6 +54,7 @@ const (
 	ruleBearer
 	ruleBasic
 	rulePEM
+	ruleUser
 	ruleShape // a secret that is known by how it looks
 	ruleName  // matters as a JSON key only
 )
@@ -64,12 +65,14 @@ var windows = []struct {
 	rule  rule
 	texts []string
 }{
-	{ruleKey, []string{"toke", "ecre", "assw", "assp", "assc", "cred", "oriz", "okie", "key ", "key0", "key_", "jwt ", "fier", "arer"}},
+	{ruleKey, []string{"toke", "ecre", "assw", "assp", "assc", "cred", "oriz", "okie", "key ", "key0", "key_", "jwt ", "fier", "arer",
+		"ce_c", "ceco", "ce-c"}},
 	{ruleBearer, []string{"arer"}},
 	{ruleBasic, []string{"sic "}},
 	{rulePEM, []string{"te k"}},
-	// headers and env, the method authenticate, and the flags -H and -e.
-	{ruleName, []string{"ders", " env", "uthe", " -h ", " -e ", "-hea", "-env"}},
+	{ruleUser, []string{" -u "}},
+	// headers and env, the method authenticate, grant_type, and the flags -H and -e.
+	{ruleName, []string{"ders", " env", "uthe", " -h ", " -e ", "-hea", "-env", "nt_t"}},
 }
 
 // sieve finds windows. They are dealt out to 16 buckets, and the search is a

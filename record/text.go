@@ -73,6 +73,8 @@ func words(b []byte, spans []span) []span {
 				start, end, ok = basic(b, at)
 			case rulePEM:
 				start, end, ok = pem(b, at)
+			case ruleUser:
+				start, end, ok = curlUser(b, at)
 			case ruleShape:
 				start, end, ok = shaped(b, at)
 			}
@@ -109,6 +111,9 @@ func bearer(b []byte, at int) (start, end int, ok bool) {
 	start = spaces(b, word+6)
 	if start == word+6 {
 		return 0, 0, false
+	}
+	if start = colour(b, start); start < len(b) && isQuote(b[start]) {
+		return quotedSecret(b, start)
 	}
 	end = start
 	looks := false

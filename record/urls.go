@@ -7,7 +7,7 @@ import "bytes"
 func querySecret(name []byte) bool {
 	var buf [64]byte
 	switch n := plainName(name, &buf); string(n) {
-	case "code", "state", "key", "sig", "signature", "codechallenge", "assertion", "clientassertion",
+	case "code", "usercode", "state", "key", "sig", "signature", "codechallenge", "assertion", "clientassertion",
 		"samlresponse", "ticket", "auth", "pwd", "xamzsignature", "xamzcredential", "xgoogsignature", "xgoogcredential":
 		return true
 	default:

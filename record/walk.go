@@ -21,6 +21,7 @@ const (
 	inVariable              // the same, where only NAME=value is meant
 	inValue                 // strings are secret
 	inMetadata              // strings and numbers are secret
+	inTokens                // strings are secret that look like it
 )
 
 // level is an object or array that is open.
@@ -36,11 +37,15 @@ type level struct {
 	next  place
 
 	// Of an object: whether its member "name" names a secret, and where the
-	// string in its member "value" is.
-	named     bool
-	valueFrom int
-	valueTo   int
+	// string in its member "value" is; and the same of "grant_type" and "code",
+	// as OAuth has them. A frame may have a great many open.
+	named, granted bool
+	value, code    extent
 }
+
+type extent struct{ from, to uint32 }
+
+func (e extent) empty() bool { return e.to <= e.from }
 
 // walker goes through one JSON text once, without recursion and without a
 // tree, and collects what is secret in it.
@@ -117,6 +122,9 @@ due:
 			if i = scalarEnd(b, i); i == start {
 				return i, false
 			}
+			if n := i - start; at == inSecret && n >= minNumber && isPassword(name) && isDigits(b[start:i]) {
+				w.spans = append(w.spans, span{start, i, numberMarker(n)})
+			}
 			if at == inMetadata && (c == '-' || c >= '0' && c <= '9') {
 				w.spans = append(w.spans, span{start, i, "0"})
 			}
@@ -159,6 +167,8 @@ func (w *walker) open(object bool, name []byte, i int, at place) {
 		l.place = inMember
 	case at == inEntry:
 		l.place = inTuple
+	case at == inTokens && object:
+		l.place = inPlain
 	}
 	// A message is the whole text, or one of a batch.
 	n := len(w.stack)
@@ -173,8 +183,11 @@ func (w *walker) open(object bool, name []byte, i int, at place) {
 func (w *walker) close() {
 	l := w.stack[len(w.stack)-1]
 	w.stack = w.stack[:len(w.stack)-1]
-	if l.named && l.valueTo > l.valueFrom {
-		w.whole(l.valueFrom, l.valueTo)
+	if l.named && !l.value.empty() {
+		w.whole(int(l.value.from), int(l.value.to))
+	}
+	if l.granted && !l.code.empty() {
+		w.whole(int(l.code.from), int(l.code.to))
 	}
 	if l.message {
 		w.metadata()
@@ -233,6 +246,8 @@ func (w *walker) due(i int) (at int, name []byte, p place, ok bool) {
 		switch classify(name) {
 		case nameSecret:
 			p = inSecret
+		case nameTokens:
+			p = inTokens
 		case nameHeaders:
 			if !w.as.sure {
 				p = inHeaders
@@ -256,6 +271,11 @@ func (w *walker) text(name []byte, from, to int, at place) {
 	case inSecret, inValue, inMetadata, inTuple:
 		w.whole(from, to)
 		return
+	case inTokens:
+		if secretLooks(unescape(body)) {
+			w.whole(from, to)
+			return
+		}
 	case inFlagged:
 		if len(body) > 0 && body[0] != '-' {
 			w.whole(from, to)
@@ -290,6 +310,17 @@ func (w *walker) relate(l *level, name []byte, from, to int, at place) {
 	if l.place != inPlain {
 		return
 	}
+	switch string(name) {
+	case "type", "scheme":
+		switch string(bytes.ToLower(unescape(body[:min(len(body), 64)]))) {
+		case "bearer", "apikey", "api_key":
+			l.named = true
+		}
+	case "grant_type":
+		l.granted = true
+	case "code":
+		l.code = extent{uint32(from), uint32(to)}
+	}
 	switch classify(name) {
 	case nameName:
 		// A title for people has spaces: "Max token".
@@ -297,7 +328,7 @@ func (w *walker) relate(l *level, name []byte, from, to int, at place) {
 			l.named = true
 		}
 	case nameValue:
-		l.valueFrom, l.valueTo = from, to
+		l.value = extent{uint32(from), uint32(to)}
 	}
 }
 

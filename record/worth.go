@@ -27,7 +27,7 @@ var commonWords = sync.OnceValue(func() map[string]bool {
 // huntable reports whether a secret that is known for one can be told from other
 // text wherever it stands.
 func huntable(v []byte) bool {
-	return len(v) >= huntMin && !commonWords()[string(bytes.ToLower(v))] && !isMarker(v) && !isReplaced(v)
+	return len(v) >= huntMin && !commonWords()[string(bytes.ToLower(v))] && !isMarker(v) && !isReplaced(v) && !isNumberMarker(v)
 }
 
 // worthHunting reports the same of one that a word or a sign has announced. A word
@@ -118,7 +118,7 @@ func looksKnown(v []byte) bool {
 func Secrets(frame []byte) [][]byte {
 	var list [][]byte
 	seen := map[string]bool{}
-	eachWorthy(frame, frameSpansAs, func(v []byte) {
+	eachWorthy(frame, frameSpansAs, func(v []byte, _ bool) {
 		if !seen[string(v)] {
 			seen[string(v)] = true
 			list = append(list, bytes.Clone(v))
@@ -128,8 +128,9 @@ func Secrets(frame []byte) [][]byte {
 }
 
 // eachWorthy calls f with the secrets that find finds in b and that are worth to
-// be hunted for.
-func eachWorthy(b []byte, find func(b []byte, as look) []span, f func(v []byte)) {
+// be hunted for. sure tells that more than a place among headers or variables
+// made it one.
+func eachWorthy(b []byte, find func(b []byte, as look) []span, f func(v []byte, sure bool)) {
 	if !suspicious(b) {
 		return
 	}
@@ -139,12 +140,12 @@ func eachWorthy(b []byte, find func(b []byte, as look) []span, f func(v []byte))
 	}
 	eachSecret(b, spans, func(v []byte) {
 		if telling(v) {
-			f(v)
+			f(v, false)
 		}
 	})
 	eachSecret(b, find(b, look{sure: true}), func(v []byte) {
 		if worthHunting(v) {
-			f(v)
+			f(v, true)
 		}
 	})
 }

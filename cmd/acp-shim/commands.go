@@ -139,7 +139,7 @@ func printHelp(w io.Writer) {
   acp-shim demo                           see it at work on a simulated agent
   acp-shim sim [--build BUILD]            be a simulated Antigravity server
   acp-shim sessions [ID]                  list, forget and repair sessions
-  acp-shim redact FILE                    clean a capture, to show it to others
+  acp-shim redact FILE...                 clean a capture, to show it to others
   acp-shim show FILE                      print a capture, one line a frame
   acp-shim stats FILE...                  print its figures
   acp-shim search PATTERN DIR|FILE...     find text in captures

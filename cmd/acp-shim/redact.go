@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
@@ -13,44 +14,97 @@ import (
 	"acp-shim/record"
 )
 
-// redactCmd makes a capture that can be shown to others of one that was recorded
+// redactCmd makes captures that can be shown to others of some that were recorded
 // raw, or by a version that knew less.
 type redactCmd struct {
-	File   string `arg:"" help:"The capture; - reads standard input."`
-	Output string `short:"o" placeholder:"FILE" help:"Where to write; - is standard output. A name that ends in .zst is compressed. Without it, FILE with .redacted before its extension."`
-	Force  bool   `help:"Overwrite the output file."`
+	Files  []string `arg:"" name:"file" help:"The capture; - reads standard input. Of several, the parts of one run, each is cleaned of the secrets of all."`
+	Output string   `short:"o" placeholder:"FILE" help:"Where to write the only one; - is standard output. A name that ends in .zst is compressed. Without it, FILE with .redacted before its extension."`
+	Force  bool     `help:"Overwrite the output file."`
 }
 
 func (r redactCmd) Run() error {
-	in, done, err := rereadable(r.File)
-	if err != nil {
-		return failed(err)
+	if len(r.Files) > 1 && (r.Output != "" || slices.Contains(r.Files, "-")) {
+		return failed(errors.New("-o and - are for a single capture; what comes of several is written beside each"))
 	}
-	defer done()
+	redactor := record.NewRedactor()
+	in := make([]func() (io.ReadCloser, error), len(r.Files))
+	for i, name := range r.Files {
+		open, done, err := rereadable(name)
+		if err != nil {
+			return failed(err)
+		}
+		defer done()
+		if err := redactor.Learn(open); err != nil {
+			return failed(err)
+		}
+		in[i] = open
+	}
+	if redactor.Missing() || r.partMissing() {
+		fmt.Fprintln(os.Stderr, "acp-shim: this is a part of a run; secrets that are named in other parts of it are not known unless these are given as well")
+	}
+	var failure error
+	for i, name := range r.Files {
+		if err := r.one(redactor, name, in[i]); err != nil {
+			failure = failed(err)
+		}
+	}
+	return failure
+}
+
+// partMissing reports whether parts lie beside the files that are not among them.
+func (r redactCmd) partMissing() bool {
+	var given []os.FileInfo
+	for _, name := range r.Files {
+		if info, err := os.Stat(name); err == nil {
+			given = append(given, info)
+		}
+	}
+	for _, name := range r.Files {
+		if name == "-" {
+			continue
+		}
+		parts, err := record.Parts(name)
+		if err != nil {
+			continue // compressed since
+		}
+		for _, p := range parts {
+			info, err := os.Stat(p)
+			if err == nil && !slices.ContainsFunc(given, func(g os.FileInfo) bool { return os.SameFile(g, info) }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// one writes what comes of one capture.
+func (r redactCmd) one(redactor *record.Redactor, name string, in func() (io.ReadCloser, error)) (err error) {
 	out := r.Output
 	if out == "" {
-		out = redactedName(r.File)
+		out = redactedName(name)
 	}
-	damaged := func(err *record.LineError) {
-		fmt.Fprintln(os.Stderr, "acp-shim:", shown(err.Error())+"; the line is left out")
+	redact := func(w io.Writer) (record.Redaction, error) {
+		return redactor.Redact(in, w, func(err *record.LineError) {
+			fmt.Fprintln(os.Stderr, "acp-shim:", shown(err.Error())+"; the line is left out")
+		})
 	}
 	report := os.Stdout
 	var sum record.Redaction
 	if out == "-" {
 		report = os.Stderr
-		sum, err = record.RedactCapture(in, os.Stdout, damaged)
+		sum, err = redact(os.Stdout)
 	} else {
-		sum, err = r.write(in, out, damaged)
+		sum, err = r.write(name, out, redact)
 	}
 	if err != nil {
-		return failed(err)
+		return err
 	}
 	fmt.Fprintf(report, "%s: %d frames, %d events; %d secrets were hunted for in all of it\n", shown(out), sum.Frames, sum.Events, sum.Hunted)
 	if sum.Unhunted > 0 {
-		return failed(fmt.Errorf("%d more secrets were replaced where they stood as such, but not looked for elsewhere; redact the capture in pieces", sum.Unhunted))
+		return fmt.Errorf("%d more secrets were replaced where they stood as such, but not looked for elsewhere; redact the capture in pieces", sum.Unhunted)
 	}
 	if sum.Damaged > 0 {
-		return failed(fmt.Errorf("%d lines could not be read and are left out", sum.Damaged))
+		return fmt.Errorf("%d lines could not be read and are left out", sum.Damaged)
 	}
 	return nil
 }
@@ -106,9 +160,9 @@ func rereadable(name string) (open func() (io.ReadCloser, error), done func(), e
 }
 
 // write makes the output file in one step: there is never half of one.
-func (r redactCmd) write(in func() (io.ReadCloser, error), name string, damaged func(*record.LineError)) (sum record.Redaction, err error) {
+func (r redactCmd) write(from, name string, redact func(io.Writer) (record.Redaction, error)) (sum record.Redaction, err error) {
 	if info, err := os.Stat(name); err == nil {
-		if from, err := os.Stat(r.File); err == nil && os.SameFile(info, from) {
+		if capture, err := os.Stat(from); err == nil && os.SameFile(info, capture) {
 			return sum, fmt.Errorf("%s is the capture itself; name another file with -o", name)
 		}
 		if !info.Mode().IsRegular() {
@@ -133,7 +187,7 @@ func (r redactCmd) write(in func() (io.ReadCloser, error), name string, damaged 
 		}
 		out, end = enc, enc.Close
 	}
-	sum, err = record.RedactCapture(in, out, damaged)
+	sum, err = redact(out)
 	for _, step := range []func() error{end, f.Sync, f.Close} {
 		if e := step(); err == nil && e != nil {
 			err = fmt.Errorf("writing %s: %w", name, e)
