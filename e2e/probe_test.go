@@ -135,35 +135,29 @@ func (c *prober) take() (user, agent string) {
 // some waits for a first update.
 func (c *prober) some() {
 	c.w.t.Helper()
-	for {
-		c.mu.Lock()
-		n, changed := len(c.updates), c.changed
-		c.mu.Unlock()
-		if n > 0 {
-			return
-		}
-		select {
-		case <-changed:
-		case <-c.ctx.Done():
-			c.w.t.Fatal("no update came")
-		}
-	}
+	c.until("an update", func() bool { return len(c.updates) > 0 })
 }
 
 // permission waits for a first request for one.
 func (c *prober) permission() {
 	c.w.t.Helper()
+	c.until("a request for permission", func() bool { return len(c.asked) > 0 })
+}
+
+// until waits until something has come.
+func (c *prober) until(what string, there func() bool) {
+	c.w.t.Helper()
 	for {
 		c.mu.Lock()
-		n, changed := len(c.asked), c.changed
+		ok, changed := there(), c.changed
 		c.mu.Unlock()
-		if n > 0 {
+		if ok {
 			return
 		}
 		select {
 		case <-changed:
 		case <-c.ctx.Done():
-			c.w.t.Fatal("nothing asked for permission")
+			c.w.t.Fatalf("%s did not come", what)
 		}
 	}
 }
