@@ -35,6 +35,9 @@ func (s *Script) compare(b *block, recorded []byte, a ask, limit int) []Differen
 	if cwd == "" {
 		cwd = s.cwds(b.session)
 	}
+	if a.cwd == "" {
+		cwd = "" // paths are compared as they are
+	}
 	c.values("", normalised(b.method, recorded, cwd), normalised(a.method, a.params, a.cwd))
 	return c.list
 }

@@ -140,14 +140,20 @@ func (s *Script) find(l *ledger, a ask) (*block, error) {
 		}
 	}
 	last := int32(-1)
-	for _, i := range g.wild {
-		switch same, err := s.same(s.blocks[i], a); {
-		case err != nil:
-			return nil, err
-		case same && !l.used[i]:
-			return s.blocks[i], nil
-		case same:
-			last = i
+	unmoved := a
+	unmoved.cwd = ""
+	// As with the keys, the directory itself comes before any that takes its place:
+	// it may be all that tells two sessions apart.
+	for _, a := range [...]ask{unmoved, a} {
+		for _, i := range g.wild {
+			switch same, err := s.same(s.blocks[i], a); {
+			case err != nil:
+				return nil, err
+			case same && !l.used[i]:
+				return s.blocks[i], nil
+			case same:
+				last = i
+			}
 		}
 	}
 	for _, k := range equal {
