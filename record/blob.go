@@ -44,6 +44,8 @@ func blobSpans(b []byte, limit int) (spans []span) {
 			}
 			if s, ok := blobSpan(b, from, i-1, limit, object); ok {
 				spans = append(spans, s)
+			} else {
+				spans = append(spans, runSpans(b, from, i-1, limit)...)
 			}
 			continue
 		}
@@ -75,6 +77,31 @@ func blobSpan(b []byte, from, to, limit, object int) (span, bool) {
 	}
 	by, ok := blobMarker(text, kind)
 	return span{from, to, by}, ok
+}
+
+// runSpans are the runs of base64 in a text that is something else besides: words
+// around it, or JSON as a string. Nothing but a file runs on for so long.
+func runSpans(b []byte, from, to, limit int) (spans []span) {
+	for at := from; at < to; {
+		if chars[b[at]]&(isBase64|isWord) == 0 {
+			at++
+			if b[at-1] == '\\' {
+				at++ // what is escaped is no part of it
+			}
+			continue
+		}
+		end := at
+		for end < to && chars[b[end]]&(isBase64|isWord) != 0 {
+			end++
+		}
+		if end-at > limit {
+			if by, ok := blobMarker(b[at:end], ""); ok {
+				spans = append(spans, span{at, end, by})
+			}
+		}
+		at = end
+	}
+	return spans
 }
 
 // blobText is the base64 in the body of a string, without the escapes that some

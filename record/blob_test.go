@@ -54,6 +54,8 @@ func TestBlobs(t *testing.T) {
 		{"escaped", `{"a":"` + escaped + `"}`, `{"a":"` + plainMarker + `"}`},
 		{"in lines", `{"a":"` + lines.String() + `"}`, `{"a":"` + plainMarker + `"}`},
 		{"a data URL", `{"a":"data:image/png;base64,` + big + `"}`, `{"a":"data:image/png;base64,` + marker + `"}`},
+		{"in a text", `{"a":"it is ` + big + ` and no more"}`, `{"a":"it is ` + plainMarker + ` and no more"}`},
+		{"in JSON in a string", `{"a":"{\"data\":\"` + big + `\",\"n\":1}"}`, `{"a":"{\"data\":\"` + plainMarker + `\",\"n\":1}"}`},
 		{"a secret", `{"token":"` + big + `"}`, `{"token":"[redacted]"}`},
 		{"small", `{"a":"` + small + `","b":"` + strings.Repeat("x y ", 500) + `"}`, ""},
 		{"a name", `{"` + big + `":1}`, ""},
