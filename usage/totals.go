@@ -1,6 +1,11 @@
 package usage
 
-import "strings"
+import (
+	"bytes"
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
 
 // Totals are what a session has used, in tokens.
 type Totals struct {
@@ -48,4 +53,36 @@ func (t *Totals) take(list []Number, soFar bool) {
 			*f += int64(n.Value)
 		}
 	}
+}
+
+// Read takes what a frame says of a turn's tokens, and reports whether it says
+// anything. It looks where the protocol has them, in a usage_update and in the usage
+// of a prompt's result, and where gemini and codex put them, in that result's
+// _meta.quota: in a capture nothing shall be taken for a figure that is none.
+func (t *Totals) Read(frame []byte) bool {
+	if !bytes.Contains(frame, []byte("usage")) && !bytes.Contains(frame, []byte("quota")) {
+		return false
+	}
+	found := false
+	take := func(v gjson.Result, to *int64) {
+		if to != nil && figure(v) {
+			*to, found = int64(v.Num), true
+		}
+	}
+	if u := gjson.GetBytes(frame, "params.update"); u.Get("sessionUpdate").Str == "usage_update" {
+		take(u.Get("used"), &t.Used)
+		take(u.Get("size"), &t.Size)
+		return found
+	}
+	for _, at := range []string{"result.usage", "result._meta.quota.token_count"} {
+		u := gjson.GetBytes(frame, at)
+		if !u.IsObject() {
+			continue
+		}
+		u.ForEach(func(name, v gjson.Result) bool {
+			take(v, t.field(name.Str))
+			return true
+		})
+	}
+	return found
 }

@@ -152,7 +152,7 @@ func (c *conversation) rest() []*turn {
 
 func (c *conversation) frame(t *turn, r *trace.Record) {
 	if r.Kind == trace.Response && r.Request == r.Prompt || r.Update == "usage_update" {
-		tokens(&t.usage, r)
+		t.usage.Read(r.Body)
 	}
 	if show.Wrong(r) && r.IsFrame() {
 		c.wrong(t, r)
@@ -327,31 +327,4 @@ func (t *turn) size() int {
 		n += len(w.line) + len(w.question)
 	}
 	return n
-}
-
-// tokens finds what a turn cost where the protocol has it.
-func tokens(t *usage.Totals, r *trace.Record) {
-	take := func(v gjson.Result, to *int64) {
-		if v.Type == gjson.Number && v.Num >= 0 && v.Num <= 1<<53 {
-			*to = int64(v.Num)
-		}
-	}
-	if r.Update != "" {
-		take(gjson.GetBytes(r.Body, "params.update.used"), &t.Used)
-		take(gjson.GetBytes(r.Body, "params.update.size"), &t.Size)
-		return
-	}
-	for _, at := range []string{"result.usage", "result._meta.quota.token_count"} {
-		u := gjson.GetBytes(r.Body, at)
-		for _, f := range []struct {
-			camel, snake string
-			to           *int64
-		}{
-			{"inputTokens", "input_tokens", &t.Input}, {"outputTokens", "output_tokens", &t.Output},
-			{"thoughtTokens", "thought_tokens", &t.Thought}, {"cachedReadTokens", "cached_read_tokens", &t.Cached},
-		} {
-			take(u.Get(f.snake), f.to)
-			take(u.Get(f.camel), f.to)
-		}
-	}
 }

@@ -31,7 +31,7 @@ func (c *Collector) Add(r *trace.Record) {
 		if had := c.tokens[r.Prompt]; had != nil {
 			t = *had
 		}
-		if tokens(r, &t) {
+		if reports(r) && t.Read(r.Body) {
 			if c.tokens == nil {
 				c.tokens = map[*trace.Origin]*usage.Totals{}
 			}
