@@ -26,6 +26,9 @@ func Relay(t *testing.T, opt Options) Script {
 	return s
 }
 
+// Paused has the output of process gen not read, or read again.
+func (s Script) Paused(gen int, on bool) { s.core.agentOf(gen).paused = on }
+
 func (s Script) Client(line string)         { s.client(line) }
 func (s Script) Agent(gen int, line string) { s.agent(gen, line) }
 func (s Script) Expect(want ...string)      { s.t.Helper(); s.expect(want...) }

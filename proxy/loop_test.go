@@ -122,11 +122,24 @@ func TestClientThatDoesNotRead(t *testing.T) {
 	if n := int(heap()) - before; n > 4*pauseAbove {
 		t.Errorf("%d MiB in use", n>>20)
 	}
+	paused := func() bool {
+		r.loop.mu.Lock()
+		defer r.loop.mu.Unlock()
+		return r.loop.core.agents[0].Paused()
+	}
+	if !paused() {
+		t.Error("nothing tells that the agent is not read")
+	}
 	if got := r.read(lines * len(line)); !bytes.Equal(got, bytes.Repeat(line, lines)) {
 		t.Error("lines were lost or changed")
 	}
 	if n := <-sent; n != lines {
 		t.Errorf("the agent could write %d lines", n)
+	}
+	for end := time.Now().Add(10 * time.Second); paused(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it is read again, and nothing tells so")
+		}
 	}
 }
 

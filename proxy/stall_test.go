@@ -120,6 +120,20 @@ func TestNoStall(t *testing.T) {
 	s.Contains("discard 1")
 }
 
+// TestStallAndAClientThatDoesNotRead: an agent that is not read for that cannot be
+// heard, and is not silent.
+func TestStallAndAClientThatDoesNotRead(t *testing.T) {
+	s := stalling(t, cancelshim.StallRecycle)
+	s.Client(prompt(2))
+	s.Forget()
+	s.Paused(1, true)
+	silence(s, 30)
+	s.Expect()
+	s.Paused(1, false)
+	silence(s, 11)
+	s.Contains("discard 1")
+}
+
 func TestStallIsOnlyLogged(t *testing.T) {
 	s := stalling(t, cancelshim.StallLog)
 	s.Client(prompt(2))
