@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 func parse(s string) *Message {
@@ -199,8 +200,10 @@ func FuzzDifferential(f *testing.F) {
 		same("params", m.Params)
 		same("result", m.Result)
 		same("error", m.Error)
+		// A method is compared as it stands: encoding/json puts U+FFFD where a
+		// string is not UTF-8, and the scan keeps what the peer wrote.
 		var method string
-		if json.Unmarshal(top["method"], &method) == nil && method != m.Method {
+		if utf8.Valid(top["method"]) && json.Unmarshal(top["method"], &method) == nil && method != m.Method {
 			t.Fatalf("method of %q: scan %q, encoding/json %q", b, m.Method, method)
 		}
 	})
