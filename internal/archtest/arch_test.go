@@ -31,6 +31,7 @@ var may = map[string][]string{
 	"internal/exchange":     {"internal/trace", "internal/show", "record", "proxy", "internal/wire", "usage"},
 	"replay":                {"record", "proxy", "internal/wire", "internal/trace"},
 	"internal/trace":        {"record", "proxy", "internal/wire"},
+	"internal/client":       {"internal/agent", "internal/wire"},
 	"internal/archtest":     {},
 	"proxy":                 {"internal/wire", "internal/agent"},
 	"rewrite":               {"proxy", "internal/wire", "internal/textfile"},
@@ -43,7 +44,8 @@ var may = map[string][]string{
 	"fixtures/bridge": {},
 	"cmd/acp-shim": {"proxy", "rewrite", "cancelshim", "usage", "record", "fixtures", "fixtures/sim", "fixtures/bridge",
 		"internal/agent", "internal/stdio", "internal/logs", "internal/settings", "internal/state", "internal/conversation",
-		"internal/trace", "internal/schema", "internal/compare", "internal/show", "internal/stats", "internal/view", "internal/exchange", "replay"},
+		"internal/trace", "internal/schema", "internal/compare", "internal/show", "internal/stats", "internal/view", "internal/exchange", "replay",
+		"internal/client"},
 }
 
 // bounds is how many lines a file has at the most.

@@ -1,0 +1,102 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/tidwall/gjson"
+)
+
+// Call is a request that was sent.
+type Call struct {
+	Method, ID string
+
+	conn   *Conn
+	sent   time.Time
+	done   chan struct{}
+	failed error
+	answer Answer
+}
+
+// Answer is what came back.
+type Answer struct {
+	Sent, At time.Time
+	// Line is the whole answer; Result and Error are its members, of which one
+	// exists.
+	Line          []byte
+	Result, Error gjson.Result
+}
+
+// Took is the time from the request to its answer.
+func (a Answer) Took() time.Duration { return a.At.Sub(a.Sent) }
+
+// Done is closed when the call is answered, or will not be any more.
+func (c *Call) Done() <-chan struct{} { return c.done }
+
+// Wait waits for the answer, which may be an error of the agent's: see
+// Answer.Error. An error of Wait's means that there is none: a *GoneError, a
+// *LateError, or what kept it from being sent.
+func (c *Call) Wait(ctx context.Context) (Answer, error) {
+	select {
+	case <-c.done:
+	default:
+		select {
+		case <-c.done:
+		case <-ctx.Done():
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return Answer{}, &LateError{c.Method, time.Since(c.sent)}
+			}
+			return Answer{}, ctx.Err()
+		}
+	}
+	switch {
+	case c.failed != nil:
+		return Answer{}, c.failed
+	case c.answer.Line == nil:
+		return Answer{}, c.conn.lost("it answered " + c.Method)
+	}
+	return c.answer, nil
+}
+
+// Result waits for the answer as Wait does, and takes an error of the agent's for
+// a failure, a *RefusedError.
+func (c *Call) Result(ctx context.Context) (gjson.Result, error) {
+	a, err := c.Wait(ctx)
+	if err == nil && a.Error.Exists() {
+		err = &RefusedError{c.Method, a.Error}
+	}
+	return a.Result, err
+}
+
+// LateError is a request without an answer in time.
+type LateError struct {
+	Method string
+	After  time.Duration
+}
+
+func (e *LateError) Error() string {
+	return fmt.Sprintf("the agent did not answer %s within %v", e.Method, e.After.Round(time.Millisecond))
+}
+
+// RefusedError is a request that was answered with an error.
+type RefusedError struct {
+	Method string
+	// Object is the error, as the agent sent it.
+	Object gjson.Result
+}
+
+// Code is the error's code.
+func (e *RefusedError) Code() int64 { return e.Object.Get("code").Int() }
+
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("the agent answered %s with the error %d %q", e.Method, e.Code(), e.Object.Get("message").Str)
+}
+
+// quote is a string as JSON, without the escapes that are for HTML.
+func quote(s string) string {
+	b, _ := json.Marshal(s)
+	return string(b)
+}

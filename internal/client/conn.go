@@ -1,0 +1,300 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"acp-shim/internal/agent"
+	"acp-shim/internal/wire"
+)
+
+// Line is one line of a connection, as it was written or read.
+type Line struct {
+	At time.Time
+	// Sent tells that it went to the agent.
+	Sent bool
+	// Bytes are its bytes with its line end, if it had one; nobody changes them.
+	Bytes []byte
+}
+
+// Options say what to start, and who is told what is said.
+type Options struct {
+	// Spec is the agent; see [agent.Start].
+	Spec agent.Spec
+	// Seen is called for each line in the order of the connection, under its
+	// lock: it must not block and must not call the Conn. It may be nil.
+	Seen func(Line)
+	// Answer answers what the agent asks: body is the text of a "result" or
+	// "error" member, name and colon included. With later set nothing is answered;
+	// the caller does so with Respond. Nil answers permission requests with
+	// cancelled, and all else with -32601.
+	Answer func(method string, params gjson.Result, id string) (body string, later bool)
+	// MaxLine is the longest line that is read; 0 is [wire.DefaultMax].
+	MaxLine int
+}
+
+// Conn is a client's connection to one agent process.
+type Conn struct {
+	Process *agent.Process
+	opt     Options
+
+	mu      sync.Mutex
+	changed chan struct{} // closed and replaced when lines or ended change
+	lines   []Line
+	waiting map[string]*Call
+	next    int
+	ended   error
+}
+
+// Start starts the agent. Its error is what [agent.Start] has.
+func Start(opt Options) (*Conn, error) {
+	p, err := agent.Start(opt.Spec)
+	if err != nil {
+		return nil, err
+	}
+	c := &Conn{Process: p, opt: opt, changed: make(chan struct{}), waiting: map[string]*Call{}}
+	go c.read()
+	return c, nil
+}
+
+func (c *Conn) read() {
+	r := wire.NewReader(c.Process.Stdout, c.opt.MaxLine)
+	for {
+		batch, err := r.Next()
+		var long *wire.TooLong
+		for len(batch) > 0 {
+			n := bytes.IndexByte(batch, '\n') + 1
+			if n == 0 {
+				n = len(batch)
+			}
+			c.take(bytes.Clone(batch[:n]))
+			batch = batch[n:]
+		}
+		if err != nil && !errors.As(err, &long) {
+			c.end(err)
+			return
+		}
+	}
+}
+
+// take notes a line of the agent's, settles the request that it answers, and
+// answers what it asks.
+func (c *Conn) take(line []byte) {
+	m := &wire.Message{}
+	m.Parse(line)
+	c.mu.Lock()
+	now := time.Now()
+	c.note(Line{At: now, Bytes: line})
+	var call *Call
+	id := string(m.Text(m.ID))
+	if m.Method == "" && id != "" {
+		if call = c.waiting[id]; call != nil {
+			delete(c.waiting, id)
+		}
+	}
+	c.mu.Unlock()
+	switch {
+	case call != nil:
+		call.answer = Answer{At: now, Sent: call.sent, Line: line,
+			Result: gjson.ParseBytes(m.Text(m.Result)), Error: gjson.ParseBytes(m.Text(m.Error))}
+		close(call.done)
+	case m.Method != "" && id != "":
+		c.asked(m, id)
+	}
+}
+
+func (c *Conn) asked(m *wire.Message, id string) {
+	answer := c.opt.Answer
+	if answer == nil {
+		answer = Decline
+	}
+	body, later := answer(m.Method, gjson.ParseBytes(m.Text(m.Params)), id)
+	if !later {
+		// Not from here: who answers must go on reading, or both sides wait.
+		go c.Respond(id, body)
+	}
+}
+
+// Decline answers what an agent asks as a client does that offers nothing.
+func Decline(method string, _ gjson.Result, _ string) (string, bool) {
+	if method == "session/request_permission" {
+		return `"result":{"outcome":{"outcome":"cancelled"}}`, false
+	}
+	return `"error":{"code":-32601,"message":"Method not found"}`, false
+}
+
+// note must be called with the lock held.
+func (c *Conn) note(l Line) {
+	c.lines = append(c.lines, l)
+	if c.opt.Seen != nil {
+		c.opt.Seen(l)
+	}
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+func (c *Conn) end(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !errors.Is(err, io.EOF) {
+		c.ended = fmt.Errorf("reading from the agent: %w", err)
+	} else {
+		c.ended = io.EOF
+	}
+	for id, call := range c.waiting {
+		delete(c.waiting, id)
+		close(call.done)
+	}
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// Write writes bytes to the agent as they are; a line needs its end.
+func (c *Conn) Write(b []byte) error {
+	c.mu.Lock()
+	c.note(Line{At: time.Now(), Sent: true, Bytes: bytes.Clone(b)})
+	c.mu.Unlock()
+	_, err := c.Process.Stdin.Write(b)
+	if err != nil {
+		return fmt.Errorf("writing to the agent: %w", err)
+	}
+	return nil
+}
+
+// Request sends a request with the next number as its id. params is JSON.
+func (c *Conn) Request(method, params string) *Call {
+	c.mu.Lock()
+	id := strconv.Itoa(c.next)
+	c.next++
+	c.mu.Unlock()
+	return c.RequestID(id, method, params)
+}
+
+// RequestID sends a request with an id of the caller's, as its JSON text.
+func (c *Conn) RequestID(id, method, params string) *Call {
+	if params != "" {
+		params = `,"params":` + params
+	}
+	return c.RequestLine(id, method, []byte(`{"jsonrpc":"2.0","id":`+id+`,"method":`+quote(method)+params+"}\n"))
+}
+
+// RequestLine sends a line that is a request with this id.
+func (c *Conn) RequestLine(id, method string, line []byte) *Call {
+	call := &Call{conn: c, Method: method, ID: id, done: make(chan struct{}), sent: time.Now()}
+	c.mu.Lock()
+	if c.ended != nil {
+		close(call.done)
+	} else {
+		c.waiting[id] = call
+	}
+	c.mu.Unlock()
+	if err := c.Write(line); err != nil {
+		c.mu.Lock()
+		call.failed = err
+		if c.waiting[id] == call {
+			delete(c.waiting, id)
+			close(call.done)
+		}
+		c.mu.Unlock()
+	}
+	return call
+}
+
+// Notify sends a notification.
+func (c *Conn) Notify(method, params string) error {
+	return c.Write([]byte(`{"jsonrpc":"2.0","method":` + quote(method) + `,"params":` + params + "}\n"))
+}
+
+// Respond answers a request of the agent's; body is as Options.Answer has it.
+func (c *Conn) Respond(id, body string) error {
+	return c.Write([]byte(`{"jsonrpc":"2.0","id":` + id + `,` + body + "}\n"))
+}
+
+// Lines are all lines from the from'th on, both ways.
+func (c *Conn) Lines(from int) []Line {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lines[min(from, len(c.lines)):len(c.lines):len(c.lines)]
+}
+
+// WaitLine is the first line of the agent's, from the from'th line of the
+// connection on, that ok takes. It waits for one.
+func (c *Conn) WaitLine(ctx context.Context, from int, ok func(Line) bool) (Line, error) {
+	for {
+		c.mu.Lock()
+		lines, changed, ended := c.lines, c.changed, c.ended
+		c.mu.Unlock()
+		for ; from < len(lines); from++ {
+			if l := lines[from]; !l.Sent && ok(l) {
+				return l, nil
+			}
+		}
+		if ended != nil {
+			return Line{}, c.lost("what was waited for came")
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return Line{}, ctx.Err()
+		}
+	}
+}
+
+// exitPatience is how long an agent whose output has ended has to end itself,
+// so that an error can say how.
+const exitPatience = 500 * time.Millisecond
+
+// lost is the error of an agent that is gone before something.
+func (c *Conn) lost(before string) error {
+	e := &GoneError{Before: before}
+	select {
+	case <-c.Process.Done():
+		e.Exit = c.Process.Exit().Words
+	case <-time.After(exitPatience):
+	}
+	select {
+	case <-c.Process.StderrDone():
+	case <-time.After(50 * time.Millisecond):
+	}
+	e.Stderr = c.Process.Tail()
+	return e
+}
+
+// GoneError is an agent that ended, or closed its output.
+type GoneError struct {
+	// Before says what had not happened yet, Exit how the process ended, empty if
+	// it still runs; Stderr is the last it said there.
+	Before, Exit, Stderr string
+}
+
+func (e *GoneError) Error() string {
+	how := "the agent " + e.Exit
+	if e.Exit == "" {
+		how = "the agent closed its output"
+	}
+	return how + " before " + e.Before
+}
+
+// Close ends the agent: softly at first, by the end of its input, then with all
+// that it started.
+func (c *Conn) Close(patience time.Duration) agent.Exit {
+	c.Process.Expect()
+	c.Process.CloseStdin()
+	select {
+	case <-c.Process.Done():
+	case <-time.After(patience):
+	}
+	c.Process.Kill()
+	<-c.Process.Done()
+	c.Process.Release()
+	<-c.Process.Gone()
+	return c.Process.Exit()
+}
