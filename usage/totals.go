@@ -1,88 +1,73 @@
 package usage
 
-import (
-	"bytes"
-	"strings"
-
-	"github.com/tidwall/gjson"
-)
-
-// Totals are what a session has used, in tokens.
+// Totals are what a session has used.
 type Totals struct {
-	Input   int64 `json:"input,omitempty"`
-	Output  int64 `json:"output,omitempty"`
-	Thought int64 `json:"thought,omitempty"`
-	Cached  int64 `json:"cached,omitempty"`
-	Total   int64 `json:"total,omitempty"`
-	// Used and Size are the context window, as it was told last.
+	Tokens
+	// Used and Size are the context window, in tokens, as it was told last.
 	Used int64 `json:"used,omitempty"`
 	Size int64 `json:"size,omitempty"`
+	// Cost is what the session has cost, as it was told last.
+	Cost     float64 `json:"cost,omitempty"`
+	Currency string  `json:"currency,omitempty"`
 	// Turns is how many prompts were answered.
 	Turns int64 `json:"turns,omitempty"`
 }
 
-// field is the figure of t that agents give one of these names.
-func (t *Totals) field(name string) *int64 {
-	name = strings.ToLower(strings.ReplaceAll(name, "_", ""))
-	switch name {
-	case "inputtokens", "prompttokens", "prompttokencount":
-		return &t.Input
-	case "outputtokens", "completiontokens", "candidatestokencount":
-		return &t.Output
-	case "thoughttokens", "reasoningtokens", "thoughtstokencount", "reasoningoutputtokens":
-		return &t.Thought
-	case "cachedreadtokens", "cachedtokens", "cachedinputtokens", "cachedcontenttokencount":
-		return &t.Cached
-	case "totaltokens", "totaltokencount":
-		return &t.Total
+// Add takes a report of which these tokens are to be counted.
+func (t *Totals) Add(r Report, tokens Tokens) {
+	if r.HasUsed {
+		t.Used = r.Used
 	}
-	return nil
+	if r.HasSize {
+		t.Size = r.Size
+	}
+	if r.Currency != "" {
+		t.Cost, t.Currency = r.Cost, r.Currency
+	}
+	t.Tokens = t.Tokens.Plus(tokens)
 }
 
-// take puts figures in: those of a session so far replace, those of one turn add
-// up.
-func (t *Totals) take(list []Number, soFar bool) {
-	for _, n := range list {
-		name := n.Path[strings.LastIndexByte(n.Path, '.')+1:]
-		f := t.field(name)
-		switch {
-		case f == nil:
-		case soFar:
-			*f = int64(n.Value)
-		default:
-			*f += int64(n.Value)
-		}
-	}
+// Session adds up what is reported of one session.
+//
+// ACP says of the figures in a prompt's result that they are those of all turns;
+// some agents send those of the turn. Figures that grow from turn to turn are
+// taken for the former. The first that is less than the one before shows the
+// latter, and what came before is added up again; unless another process has said
+// it, which may have begun to count anew.
+type Session struct {
+	Totals
+
+	base, last, sum Tokens // before this process, its last report, all its reports
+	process         int
+	ofTurns         bool
 }
 
-// Read takes what a frame says of a turn's tokens, and reports whether it says
-// anything. It looks where the protocol has them, in a usage_update and in the usage
-// of a prompt's result, and where gemini and codex put them, in that result's
-// _meta.quota: in a capture nothing shall be taken for a figure that is none.
-func (t *Totals) Read(frame []byte) bool {
-	if !bytes.Contains(frame, []byte("usage")) && !bytes.Contains(frame, []byte("quota")) {
-		return false
+// Add takes a report by the process with this number. It returns what it adds: the
+// tokens of the turn.
+func (s *Session) Add(r Report, process int) (turn Tokens) {
+	s.Totals.Add(r, Tokens{})
+	if !r.HasTokens {
+		return Tokens{}
 	}
-	found := false
-	take := func(v gjson.Result, to *int64) {
-		if to != nil && figure(v) {
-			*to, found = int64(v.Num), true
+	before := s.Tokens
+	if process != s.process {
+		s.base, s.last, s.sum, s.process = s.Tokens, Tokens{}, Tokens{}, process
+		if !s.ofTurns && !r.OfTurn && !r.Tokens.below(before) && before != (Tokens{}) {
+			// It knows what was used before it.
+			s.base, s.last = Tokens{}, before
 		}
 	}
-	if u := gjson.GetBytes(frame, "params.update"); u.Get("sessionUpdate").Str == "usage_update" {
-		take(u.Get("used"), &t.Used)
-		take(u.Get("size"), &t.Size)
-		return found
+	if r.OfTurn || r.Tokens.below(s.last) {
+		s.ofTurns = true
 	}
-	for _, at := range []string{"result.usage", "result._meta.quota.token_count"} {
-		u := gjson.GetBytes(frame, at)
-		if !u.IsObject() {
-			continue
-		}
-		u.ForEach(func(name, v gjson.Result) bool {
-			take(v, t.field(name.Str))
-			return true
-		})
+	s.sum = s.sum.Plus(r.Tokens)
+	if s.ofTurns {
+		s.Tokens = s.base.Plus(s.sum)
+		turn = r.Tokens
+	} else {
+		s.Tokens = s.base.Plus(r.Tokens)
+		turn = s.Tokens.minus(before)
 	}
-	return found
+	s.last = r.Tokens
+	return turn
 }

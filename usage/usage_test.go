@@ -44,8 +44,8 @@ func (l latch) Latched(build string) bool       { _, ok := l[build]; return ok }
 func (l latch) Latch(build string, first First) { l[build] = first }
 
 // converse sends what an agent says in one session, behind an answer to
-// initialize and to session/new, and returns the watch and what was latched.
-func converse(t *testing.T, asks []string, says []string) (*Watch, latch) {
+// initialize and to session/new, and returns the watch and what came to the client.
+func converse(t *testing.T, opt Options, asks []string, says []string) (*Watch, []string) {
 	t.Helper()
 	outR, outW, err := os.Pipe()
 	if err != nil {
@@ -54,8 +54,7 @@ func converse(t *testing.T, asks []string, says []string) (*Watch, latch) {
 	inR, inW := io.Pipe()
 	received := linesOf(inR)
 	a := &agent{in: inW, out: outR, done: make(chan struct{}), say: outW}
-	first := latch{}
-	w := New(first)
+	w := New(opt)
 	clientIn, clientSays := io.Pipe()
 	shimSays, clientOut := io.Pipe()
 	loop := proxy.New(proxy.Config{
@@ -71,20 +70,22 @@ func converse(t *testing.T, asks []string, says []string) (*Watch, latch) {
 	ended := make(chan struct{})
 	go func() { loop.Run(context.Background()); close(ended) }()
 	lines := linesOf(shimSays)
-	next := func(from <-chan string, what string) {
+	next := func(from <-chan string, what string) (line string) {
 		select {
-		case <-from:
+		case line = <-from:
 		case <-time.After(5 * time.Second):
 			t.Fatalf("%s did not come through", what)
 		}
+		return line
 	}
+	var came []string
 	exchange := func(ask, say string) {
 		if ask != "" {
 			fmt.Fprintln(clientSays, ask)
 			next(received, ask)
 		}
 		fmt.Fprintln(outW, say)
-		next(lines, say)
+		came = append(came, next(lines, say))
 	}
 	exchange(`{"id":0,"method":"initialize"}`, `{"id":0,"result":{"agentCapabilities":{"loadSession":true},"agentInfo":{"name":"a","version":"1"}}}`)
 	exchange(`{"id":1,"method":"session/new","params":{}}`, `{"id":1,"result":{"sessionId":"s"}}`)
@@ -93,7 +94,7 @@ func converse(t *testing.T, asks []string, says []string) (*Watch, latch) {
 	}
 	loop.Terminate(0)
 	<-ended
-	return w, first
+	return w, came
 }
 
 // linesOf hands over the lines of a stream.
@@ -127,15 +128,15 @@ func TestFigures(t *testing.T) {
 		{"usage_update, as 1.3.0 has it", []string{`{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"usage_update","used":120,"size":1000}}}`},
 			Totals{Used: 120, Size: 1000}, First{"usage_update", "update.used", 120}},
 		{"the session's so far", []string{
-			`{"id":2,"result":{"stopReason":"end_turn","usage":{"inputTokens":10,"outputTokens":5,"totalTokens":15,"cachedReadTokens":3}}}`,
+			`{"id":2,"result":{"stopReason":"end_turn","usage":{"inputTokens":10,"outputTokens":5,"totalTokens":15}}}`,
 			`{"id":3,"result":{"stopReason":"end_turn","usage":{"inputTokens":30,"outputTokens":9,"totalTokens":39}}}`},
-			Totals{Input: 30, Output: 9, Total: 39, Cached: 3, Turns: 2}, First{"session/prompt", "result.usage.inputTokens", 10}},
+			Totals{Tokens: Tokens{Input: 30, Output: 9, Total: 39}, Turns: 2}, First{"session/prompt", "result.usage.inputTokens", 10}},
 		{"a turn's, as gemini has it", []string{
 			`{"id":2,"result":{"stopReason":"end_turn","_meta":{"quota":{"token_count":{"input_tokens":10,"output_tokens":5}}}}}`,
 			`{"id":3,"result":{"stopReason":"end_turn","_meta":{"quota":{"token_count":{"input_tokens":20,"output_tokens":1}}}}}`},
-			Totals{Input: 30, Output: 6, Turns: 2}, First{"session/prompt", "result._meta.quota.token_count.input_tokens", 10}},
+			Totals{Tokens: Tokens{Input: 30, Output: 6, Total: 36}, Turns: 2}, First{"session/prompt", "result._meta.quota.token_count.input_tokens", 10}},
 		{"an update's _meta", []string{`{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"x"},"_meta":{"totalTokens":7}}}}`},
-			Totals{Total: 7}, First{"agent_message_chunk", "update._meta.totalTokens", 7}},
+			Totals{Tokens: Tokens{Total: 7}}, First{"agent_message_chunk", "update._meta.totalTokens", 7}},
 		{"what tools say is no figure", []string{`{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","rawInput":{"usage":{"inputTokens":5}},"content":[{"usage":9}]}}}`},
 			Totals{}, First{}},
 		{"what cannot be a count is no figure", []string{
@@ -143,7 +144,7 @@ func TestFigures(t *testing.T) {
 			`{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"usage_update","used":1e308,"size":-1}}}`,
 			`{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"usage_update","used":"7","size":null,"x":1}}}`,
 			`{"id":5,"result":{"stopReason":"end_turn","usage":{"inputTokens":99999999999999999999999,"outputTokens":"5","totalTokens":-3,"cachedTokens":1}}}`},
-			Totals{Used: 5, Size: 1000, Cached: 1, Turns: 1}, First{"usage_update", "update.used", 5}},
+			Totals{Tokens: Tokens{Input: 1, Cached: 1, Total: 1}, Used: 5, Size: 1000, Turns: 1}, First{"usage_update", "update.used", 5}},
 		{"a token that is a string is a login", []string{`{"id":2,"result":{"stopReason":"end_turn","_meta":{"token":"abc","access_token":"7","maxTokens":100}}}`},
 			Totals{Turns: 1}, First{}},
 	} {
@@ -156,7 +157,8 @@ func TestFigures(t *testing.T) {
 					asks = append(asks, "")
 				}
 			}
-			w, first := converse(t, asks, c.says)
+			first := latch{}
+			w, _ := converse(t, Options{Latch: first}, asks, c.says)
 			if got := w.Sessions()["s"]; got != c.want {
 				t.Errorf("totals %+v, want %+v", got, c.want)
 			}
@@ -164,5 +166,47 @@ func TestFigures(t *testing.T) {
 				t.Errorf("latched %+v, want %+v", got, c.first)
 			}
 		})
+	}
+}
+
+// TestTurns has the books of each turn closed with its model.
+func TestTurns(t *testing.T) {
+	var turns []Turn
+	quota := func(id, in int) string {
+		return fmt.Sprintf(`{"id":%d,"result":{"stopReason":"end_turn","_meta":{"quota":{"token_count":{"input_tokens":%d,"output_tokens":1}}}}}`, id, in)
+	}
+	converse(t, Options{Turn: func(turn Turn) { turns = append(turns, turn) }},
+		[]string{`{"id":2,"method":"session/set_config_option","params":{"sessionId":"s","configId":"model","value":"m1"}}`, fmt.Sprintf(ask, 3),
+			`{"id":4,"method":"session/set_model","params":{"sessionId":"s","modelId":"m2"}}`, fmt.Sprintf(ask, 5),
+			`{"id":6,"method":"session/set_model","params":{"sessionId":"s","modelId":"m3"}}`, fmt.Sprintf(ask, 7), fmt.Sprintf(ask, 8)},
+		[]string{`{"id":2,"result":{"configOptions":[]}}`, quota(3, 10), `{"id":4,"result":{}}`, quota(5, 20),
+			`{"id":6,"error":{"code":-32602,"message":"no such model"}}`, quota(7, 30), `{"id":8,"result":{"stopReason":"end_turn"}}`})
+	var got []string
+	for _, turn := range turns {
+		got = append(got, fmt.Sprintf("%s %s %s %d of %d", turn.Session, turn.Model, turn.Build, turn.Tokens.Input, turn.Totals.Input))
+	}
+	if want := "[s m1 a 1 10 of 10 s m2 a 1 20 of 30 s m2 a 1 30 of 60]"; fmt.Sprint(got) != want {
+		t.Errorf("%v, want %s", got, want)
+	}
+}
+
+// TestNormalise adds the standard fields where there are only an agent's own, and
+// changes nothing else.
+func TestNormalise(t *testing.T) {
+	own := `{"id":2,"result":{"stopReason":"end_turn","_meta":{"quota":{"token_count":{"input_tokens":10,"output_tokens":5}}}}}`
+	for _, row := range []struct {
+		name, say, want string
+		on              bool
+	}{
+		{"an agent's own", own, `{"id":2,"result":{"stopReason":"end_turn","_meta":{"quota":{"token_count":{"input_tokens":10,"output_tokens":5}}},"usage":{"inputTokens":10,"outputTokens":5,"totalTokens":15}}}`, true},
+		{"off", own, own, false},
+		{"standard", `{"id":2,"result":{"usage":{"inputTokens":10}}}`, `{"id":2,"result":{"usage":{"inputTokens":10}}}`, true},
+		{"none", `{"id":2,"result":{"_meta":{"note":"x"}}}`, `{"id":2,"result":{"_meta":{"note":"x"}}}`, true},
+		{"an error", `{"id":2,"error":{"code":1,"message":"usage","data":{"quota":{"token_count":{"input_tokens":1}}}}}`, `{"id":2,"error":{"code":1,"message":"usage","data":{"quota":{"token_count":{"input_tokens":1}}}}}`, true},
+	} {
+		_, came := converse(t, Options{Normalise: func(exclusive bool) bool { return exclusive && row.on }}, []string{fmt.Sprintf(ask, 2)}, []string{row.say})
+		if got := came[len(came)-1]; got != row.want {
+			t.Errorf("%s: %s", row.name, got)
+		}
 	}
 }

@@ -6,7 +6,9 @@
 // one, outside of what tools say, and remembers the first of each build: that a
 // build reports usage at all, and in which frame.
 //
-// It owns the names and meanings of figures. It changes no frame.
+// It owns the names and meanings of figures, and the one form that all of them are
+// brought into (Tokens). It changes no frame, but for the standard fields that it
+// adds where that is asked for (Options.Normalise).
 package usage
 
 import (
@@ -38,35 +40,67 @@ type First struct {
 	Value float64 `json:"value"`
 }
 
+// Turn is what one turn has used, when it is over.
+type Turn struct {
+	Session, Model, Build string
+	Tokens                Tokens
+	// Totals are the session's, with this turn.
+	Totals Totals
+}
+
+// Options say what else is done with figures.
+type Options struct {
+	// Latch may be nil.
+	Latch Latch
+	// Turn is told of each turn in which something was reported, under the loop's
+	// lock. It may be nil.
+	Turn func(Turn)
+	// Normalise tells, by whether the session's agent is the Antigravity server's
+	// kind, whether a prompt's result gets the standard fields where an agent has
+	// only its own. Nil never does.
+	Normalise func(exclusive bool) bool
+}
+
 // Watch is the interceptor.
 type Watch struct {
 	proxy.Base
-	latch    Latch
+	opt      Options
 	known    map[string]bool // builds that are latched
-	sessions map[string]*Totals
+	sessions map[string]*watched
 }
 
-// New makes the interceptor; latch may be nil.
-func New(latch Latch) *Watch {
-	return &Watch{latch: latch, known: map[string]bool{}, sessions: map[string]*Totals{}}
+// watched is one session.
+type watched struct {
+	Session
+	model string
+	turn  Tokens // of the turn that runs
+	some  bool   // something was reported in it
 }
 
-// Sessions gives the totals by session, as a copy. It must be called under the
-// loop's lock or after its end.
+// New makes the interceptor.
+func New(opt Options) *Watch {
+	return &Watch{opt: opt, known: map[string]bool{}, sessions: map[string]*watched{}}
+}
+
+// Sessions gives the totals by session, as a copy, for those that have any. It must
+// be called under the loop's lock or after its end.
 func (w *Watch) Sessions() map[string]Totals {
 	all := make(map[string]Totals, len(w.sessions))
 	for id, t := range w.sessions {
-		all[id] = *t
+		if t.Totals != (Totals{}) {
+			all[id] = t.Totals
+		}
 	}
 	return all
 }
 
 // Summary is the totals as JSON, nil while there are none.
 func (w *Watch) Summary() []byte {
-	if len(w.sessions) == 0 {
+	all := w.Sessions()
+	if len(all) == 0 {
 		return nil
 	}
-	b, err := json.Marshal(map[string]any{"usage": w.Sessions()})
+	b, err := json.Marshal(map[string]any{"usage": all})
 	if err != nil {
 		return nil
 	}
@@ -88,37 +122,89 @@ func mayCount(raw []byte) bool {
 	return false
 }
 
-// FromAgent looks for figures.
-func (w *Watch) FromAgent(s *proxy.Step, m *proxy.Message) {
-	prompt := m.Kind == wire.Response && s.Request() != nil && s.Request().Method == acp.AgentMethodSessionPrompt && s.Session() != nil
-	if prompt {
-		w.of(s.Session().ID()).Turns++
-	}
-	if m.Method != acp.ClientMethodSessionUpdate && (m.Kind != wire.Response || !m.Result.Found()) || !mayCount(m.Raw) {
+// FromClient remembers a model that the client sets.
+func (w *Watch) FromClient(s *proxy.Step, m *proxy.Message) {
+	if m.Kind != wire.Request || s.Session() == nil {
 		return
 	}
+	if model := ModelSet(m.Method, m.Text(m.Params)); model != "" {
+		s.Request().Mark(markModel, model)
+	}
+}
+
+const markModel = "usage.model"
+
+// FromAgent looks for figures.
+func (w *Watch) FromAgent(s *proxy.Step, m *proxy.Message) {
+	update := m.Method == acp.ClientMethodSessionUpdate
+	if !update && (m.Kind != wire.Response || s.Request() == nil) {
+		return
+	}
+	sess := s.Session()
+	if !update && m.Result.Found() && SetsModel(s.Request().Method) {
+		w.answered(s, m)
+	}
+	if mayCount(m.Raw) && (update || m.Result.Found()) {
+		w.reported(s, m)
+	}
+	if sess != nil && !update && s.Request().Method == acp.AgentMethodSessionPrompt {
+		w.over(s, m, w.of(sess.ID()))
+	}
+}
+
+// answered remembers the model that an answer names, or that it confirms.
+func (w *Watch) answered(s *proxy.Step, m *proxy.Message) {
+	result := m.Text(m.Result)
+	id := ""
+	if sess := s.Session(); sess != nil {
+		id = sess.ID()
+	} else if id = gjson.GetBytes(result, "sessionId").Str; id == "" {
+		return
+	}
+	model := ModelIn(result)
+	if set, ok := s.Request().Marked(markModel).(string); ok {
+		model = set
+	}
+	if model != "" {
+		w.of(id).model = model
+	}
+}
+
+// reported takes what a frame reports.
+func (w *Watch) reported(s *proxy.Step, m *proxy.Message) {
 	frame, list, soFar := figures(s, m)
 	if len(list) == 0 {
 		return
-	}
-	if sess := s.Session(); sess != nil {
-		t := w.of(sess.ID())
-		t.take(list, soFar)
-		if frame == "usage_update" {
-			u := gjson.GetBytes(m.Text(m.Params), "update")
-			if x := u.Get("used"); figure(x) {
-				t.Used = int64(x.Num)
-			}
-			if x := u.Get("size"); figure(x) {
-				t.Size = int64(x.Num)
-			}
-		}
 	}
 	first := list[0]
 	if strings.HasSuffix(first.Path, ".size") && len(list) > 1 {
 		first = list[1] // the window's size is no usage
 	}
 	w.see(s, frame, first)
+	sess := s.Session()
+	if sess == nil {
+		return
+	}
+	r, ok := Read(m.Raw)
+	if !ok {
+		r = reportOf(list, !soFar)
+	}
+	t := w.of(sess.ID())
+	t.turn = t.turn.Plus(t.Add(r, s.Agent().Gen()))
+	t.some = true
+	if !r.Standard && r.HasTokens && m.Kind == wire.Response && s.Request().Method == acp.AgentMethodSessionPrompt &&
+		w.opt.Normalise != nil && w.opt.Normalise(s.Exclusive()) {
+		m.Add(m.Result, "usage", t.Standard())
+	}
+}
+
+// over closes the books of a turn.
+func (w *Watch) over(s *proxy.Step, m *proxy.Message, t *watched) {
+	t.Turns++
+	if t.some && w.opt.Turn != nil {
+		w.opt.Turn(Turn{s.Session().ID(), t.model, buildOf(s.Agent()), t.turn, t.Totals})
+	}
+	t.turn, t.some = Tokens{}, false
 }
 
 // figures finds what a frame reports, in all places that are known or likely,
@@ -137,9 +223,7 @@ func figures(s *proxy.Step, m *proxy.Message) (frame string, list []Number, soFa
 		return frame, numbers(p.Get("_meta"), "params._meta", false, 0, list), true
 	}
 	r := gjson.ParseBytes(m.Text(m.Result))
-	if s.Request() != nil {
-		frame = s.Request().Method
-	}
+	frame = s.Request().Method
 	if usage := r.Get("usage"); usage.IsObject() {
 		return frame, numbers(usage, "result.usage", true, 0, nil), true
 	}
@@ -147,29 +231,33 @@ func figures(s *proxy.Step, m *proxy.Message) (frame string, list []Number, soFa
 	return frame, numbers(r.Get("_meta"), "result._meta", false, 0, nil), false
 }
 
-func (w *Watch) of(session string) *Totals {
+func (w *Watch) of(session string) *watched {
 	t := w.sessions[session]
 	if t == nil {
-		t = &Totals{}
+		t = &watched{}
 		w.sessions[session] = t
 	}
 	return t
 }
 
+func buildOf(a *proxy.Agent) string {
+	info := gjson.GetBytes(a.Info(), "agentInfo")
+	return info.Get("name").Str + " " + info.Get("version").Str
+}
+
 // see latches the first figure of a build.
 func (w *Watch) see(s *proxy.Step, frame string, n Number) {
-	info := gjson.GetBytes(s.Agent().Info(), "agentInfo")
-	build := info.Get("name").Str + " " + info.Get("version").Str
+	build := buildOf(s.Agent())
 	if w.known[build] {
 		return
 	}
 	w.known[build] = true
-	if w.latch != nil && w.latch.Latched(build) {
+	if w.opt.Latch != nil && w.opt.Latch.Latched(build) {
 		return
 	}
 	s.Log(slog.LevelInfo, "this build reports tokens", "build", build, "frame", frame, "path", n.Path)
 	s.Event(proxy.Event{Kind: "note", Agent: s.Agent().Gen(), Text: "tokens are reported in " + frame + " at " + n.Path})
-	if w.latch != nil {
-		w.latch.Latch(build, First{Frame: frame, Path: n.Path, Value: n.Value})
+	if w.opt.Latch != nil {
+		w.opt.Latch.Latch(build, First{Frame: frame, Path: n.Path, Value: n.Value})
 	}
 }

@@ -40,7 +40,12 @@ type chain struct {
 //	              for what was injected
 func (c *chain) build(s *shim) error {
 	c.facts = newFacts(s.state, s.log)
-	c.usage = usage.New(tokens{c.facts})
+	c.usage = usage.New(usage.Options{
+		Latch: tokens{c.facts}, Turn: s.book,
+		Normalise: func(exclusive bool) bool {
+			return s.set.UsageNormalise == "on" || s.set.UsageNormalise == "auto" && exclusive
+		},
+	})
 	rules, err := rewrite.ParseRules(s.set.Rules)
 	if err != nil {
 		return fmt.Errorf("the config file %s: rules: %w", s.set.Config, err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"sync"
 
@@ -54,13 +55,26 @@ func (f *facts) of(kind, build string, v any) bool {
 
 // learn keeps what was found out about a build.
 func (f *facts) learn(kind, build string, v any) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	key := build + f.stamp
+	f.mu.Lock()
 	if b, err := json.Marshal(v); err == nil {
 		f.known[kind][key] = b
 	}
-	f.queue = append(f.queue, func() error { return f.dir.Learn(kind, key, v) })
+	f.mu.Unlock()
+	f.later(func() error {
+		if err := f.dir.Learn(kind, key, v); err != nil {
+			return fmt.Errorf("what was learned about this build could not be kept: %w", err)
+		}
+		return nil
+	})
+}
+
+// later has something written, in order, by a goroutine that ends when there is
+// nothing more to write.
+func (f *facts) later(write func() error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.queue = append(f.queue, write)
 	if f.busy {
 		return
 	}
@@ -76,7 +90,7 @@ func (f *facts) write() {
 		f.queue = f.queue[1:]
 		f.mu.Unlock()
 		if err := next(); err != nil {
-			f.log.Warn("what was learned about this build could not be kept", "error", err.Error())
+			f.log.Warn("the state directory could not be written", "error", err.Error())
 		}
 		f.mu.Lock()
 	}

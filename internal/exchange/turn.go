@@ -96,13 +96,15 @@ type conversation struct {
 	// an error; question is that of the record that was added last.
 	asked    map[uint64][]byte
 	question []byte
+	// used is what each session has reported.
+	used map[string]*usage.Session
 }
 
 // add takes the next record. It returns the turn that it belongs to, nil for none,
 // and whether that is over with it.
 func (c *conversation) add(r *trace.Record) (t *turn, over bool) {
 	if c.open == nil || r.Kind == trace.Header && !r.Continued {
-		c.open, c.kept, c.asked = map[*trace.Turn]*turn{}, 0, map[uint64][]byte{}
+		c.open, c.kept, c.asked, c.used = map[*trace.Turn]*turn{}, 0, map[uint64][]byte{}, map[string]*usage.Session{}
 	}
 	c.remember(r)
 	of, over := c.turns.Add(r)
@@ -152,7 +154,14 @@ func (c *conversation) rest() []*turn {
 
 func (c *conversation) frame(t *turn, r *trace.Record) {
 	if r.Kind == trace.Response && r.Request == r.Prompt || r.Update == "usage_update" {
-		t.usage.Read(r.Body)
+		if said, ok := usage.Read(r.Body); ok {
+			s := c.used[r.Session]
+			if s == nil {
+				s = &usage.Session{}
+				c.used[r.Session] = s
+			}
+			t.usage.Add(said, s.Add(said, r.Process()))
+		}
 	}
 	if show.Wrong(r) && r.IsFrame() {
 		c.wrong(t, r)

@@ -34,6 +34,8 @@ type Settings struct {
 	StallAction string
 	Permissions string
 
+	UsageNormalise string
+
 	Record           string
 	RecordRaw        bool
 	RecordStrict     bool
@@ -130,6 +132,8 @@ func Rows() []Row {
 			at: func(s *Settings) any { return &s.StallAction }},
 		{Name: "permissions", Default: "ask", kind: choice, values: []string{"ask", "allow", "deny"}, Help: "let the client answer permission requests, or answer them in its place",
 			at: func(s *Settings) any { return &s.Permissions }},
+		{Name: "usage-normalise", Default: "auto", kind: choice, values: []string{"auto", "on", "off"}, Help: "add ACP's own fields to a prompt's result where an agent reports tokens only in a place of its own; auto does so with the profile agy",
+			at: func(s *Settings) any { return &s.UsageNormalise }},
 		{Name: "record", Value: "FILE|DIR", kind: text, Help: "write a capture of the traffic, secrets replaced",
 			at: func(s *Settings) any { return &s.Record }},
 		{Name: "record-raw", kind: flag, Default: "off", Help: "leave secrets in the capture",
@@ -200,7 +204,7 @@ func (r Row) Many() bool { return r.kind == list }
 // defaults are the settings before anything is read.
 func defaults() *Settings {
 	return &Settings{
-		Profile: "auto", Cancel: "auto", Grace: time.Second, StallAction: "log", Permissions: "ask", MaxAgents: 6, Standby: "auto",
+		Profile: "auto", Cancel: "auto", Grace: time.Second, StallAction: "log", Permissions: "ask", UsageNormalise: "auto", MaxAgents: 6, Standby: "auto",
 		IdleTimeout: time.Hour, Remember: true, MaxFrame: 256, RecordMaxBlob: 64, RecordCompress: true, LogLevel: "info", LogFormat: "text",
 	}
 }

@@ -13,6 +13,8 @@ type Collector struct {
 	methods methods
 	turns   trace.Turns
 	tokens  map[*trace.Origin]*usage.Totals
+	used    map[string]*usage.Session
+	about   about
 	all     Summary
 	totals  totals
 }
@@ -23,20 +25,12 @@ func (c *Collector) Add(r *trace.Record) {
 		c.cutOff()
 	}
 	c.totals.add(r)
+	c.about.add(r)
 	if r.IsFrame() {
 		c.methods.add(r)
 	}
 	if r.Prompt != nil && r.From.Gen() > 0 {
-		t := usage.Totals{}
-		if had := c.tokens[r.Prompt]; had != nil {
-			t = *had
-		}
-		if reports(r) && t.Read(r.Body) {
-			if c.tokens == nil {
-				c.tokens = map[*trace.Origin]*usage.Totals{}
-			}
-			c.tokens[r.Prompt] = &t
-		}
+		c.report(r)
 	}
 	if t, over := c.turns.Add(r); over {
 		c.over(t, false)
@@ -62,12 +56,42 @@ func (c *Collector) cutOff() {
 		c.over(t, true)
 	}
 	c.turns = trace.Turns{}
-	c.tokens = nil
+	c.tokens, c.used = nil, nil
+}
+
+// report takes what a frame says of its turn's tokens. Whether it speaks of the turn
+// or of all so far shows in what the session has reported before.
+func (c *Collector) report(r *trace.Record) {
+	if !reports(r) {
+		return
+	}
+	said, ok := usage.Read(r.Body)
+	if !ok {
+		return
+	}
+	if c.tokens == nil {
+		c.tokens, c.used = map[*trace.Origin]*usage.Totals{}, map[string]*usage.Session{}
+	}
+	s, t := c.used[r.Session], c.tokens[r.Prompt]
+	if s == nil {
+		s = &usage.Session{}
+		c.used[r.Session] = s
+	}
+	if t == nil {
+		t = &usage.Totals{}
+		c.tokens[r.Prompt] = t
+	}
+	turn := s.Add(said, r.Process())
+	t.Add(said, turn)
 }
 
 func (c *Collector) over(t *trace.Turn, cut bool) {
 	turn := newTurn(t, cut, c.totals.last)
 	turn.Usage = c.tokens[t.Prompt]
+	turn.Model, turn.Build = c.about.models[t.Session], c.about.build
+	if at := c.about.began; !at.IsZero() {
+		turn.At = at.Add(turn.Start + turn.Took)
+	}
 	delete(c.tokens, t.Prompt)
 	c.all.add(&turn, t.Gaps)
 	if c.Turn != nil {

@@ -94,7 +94,7 @@ func TestTurns(t *testing.T) {
 			Rate: 60, GapP50: 2 * ms, GapP99: 46 * ms, GapMax: 46 * ms, // three gaps in 50 ms
 			// From 30 to 55, without the 10 in which the client was asked.
 			ToolCalls: 2, Tools: 15 * ms, Asks: 1, Asked: 10 * ms, Stop: "end_turn",
-			Usage: &usage.Totals{Input: 7, Output: 3, Used: 500, Size: 1000}},
+			Usage: &usage.Totals{Tokens: usage.Tokens{Input: 7, Output: 3, Total: 10}, Used: 500, Size: 1000}},
 		{Run: 1, Session: "s", Seq: 100, Start: 100 * ms, Took: 30 * ms, Failure: "broken"},
 		{Run: 1, Session: "s", Seq: 200, Start: 200 * ms, Took: 60 * ms, First: 5 * ms, Chunks: 1, Bytes: 4, CutOff: true},
 	}

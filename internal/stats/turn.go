@@ -16,6 +16,12 @@ type Turn struct {
 	Run     int    `json:"run"`
 	Session string `json:"session"`
 	Seq     uint64 `json:"seq"` // of the prompt
+	// At is when the prompt was answered by the clock of who recorded it, zero where
+	// the capture does not say; Model is the session's model then, Build the
+	// agent's name and version.
+	At    time.Time `json:"at,omitzero"`
+	Model string    `json:"model,omitempty"`
+	Build string    `json:"build,omitempty"`
 	// Start is when the client sent the prompt, Took the time to its answer.
 	Start time.Duration `json:"start"`
 	Took  time.Duration `json:"took"`
