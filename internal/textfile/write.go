@@ -1,0 +1,33 @@
+package textfile
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Write replaces a file whole or not at all: no reader and no crash sees half of
+// it. A symbolic link stays one, and what it leads to is replaced.
+func Write(path string, text []byte, mode fs.FileMode) error {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = os.Chmod(f.Name(), mode)
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}
