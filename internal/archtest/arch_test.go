@@ -33,6 +33,7 @@ var may = map[string][]string{
 	"internal/trace":        {"record", "proxy", "internal/wire"},
 	"internal/client":       {"internal/agent", "internal/wire"},
 	"internal/install":      {"internal/textfile"},
+	"internal/editors":      {"internal/textfile"},
 	"internal/archtest":     {},
 	"proxy":                 {"internal/wire", "internal/agent"},
 	"rewrite":               {"proxy", "internal/wire", "internal/textfile"},
@@ -44,7 +45,7 @@ var may = map[string][]string{
 	"fixtures/sim":    {"fixtures"},
 	"fixtures/bridge": {},
 	"cmd/acp-shim": {"proxy", "rewrite", "cancelshim", "usage", "record", "fixtures", "fixtures/sim", "fixtures/bridge",
-		"internal/agent", "internal/stdio", "internal/logs", "internal/install", "internal/settings", "internal/state", "internal/conversation",
+		"internal/agent", "internal/stdio", "internal/logs", "internal/install", "internal/editors", "internal/settings", "internal/state", "internal/conversation",
 		"internal/trace", "internal/schema", "internal/compare", "internal/show", "internal/stats", "internal/view", "internal/exchange", "replay",
 		"internal/client"},
 }
