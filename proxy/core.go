@@ -233,7 +233,7 @@ func (c *Core) tap(from, to Peer, b []byte, m *Message, why string, again bool) 
 		return
 	}
 	f := &c.frame
-	*f = Frame{From: from, To: to, Bytes: b, Why: why, Again: again}
+	*f = Frame{From: from, To: to, Bytes: b, Why: why, Again: again, Message: m}
 	if m != nil {
 		f.Edits, f.Session = m.Edits(), m.Session
 		if to == Nobody && len(f.Edits) > 0 {

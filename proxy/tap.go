@@ -49,6 +49,10 @@ type Frame struct {
 	Again bool
 	// Session is params.sessionId as received, where it is there.
 	Session []byte
+	// Message is what the scan of the line found, so that a tap need not read it
+	// again; nil for some that the shim made. Its Raw is not Bytes where an
+	// interceptor has changed what was then dropped.
+	Message *Message
 }
 
 // Event is something that happened beside the frames.

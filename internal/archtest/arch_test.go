@@ -32,6 +32,7 @@ var may = map[string][]string{
 	"replay":                {"record", "proxy", "internal/wire", "internal/trace"},
 	"internal/trace":        {"record", "proxy", "internal/wire"},
 	"internal/client":       {"internal/agent", "internal/wire"},
+	"internal/status":       {"proxy", "internal/wire"},
 	"internal/install":      {"internal/textfile"},
 	"internal/editors":      {"internal/textfile"},
 	"internal/archtest":     {},
@@ -47,7 +48,7 @@ var may = map[string][]string{
 	"cmd/acp-shim": {"proxy", "rewrite", "cancelshim", "usage", "record", "fixtures", "fixtures/sim", "fixtures/bridge",
 		"internal/agent", "internal/stdio", "internal/logs", "internal/install", "internal/editors", "internal/settings", "internal/state", "internal/conversation",
 		"internal/trace", "internal/schema", "internal/compare", "internal/show", "internal/stats", "internal/view", "internal/exchange", "replay",
-		"internal/client"},
+		"internal/client", "internal/status"},
 }
 
 // bounds is how many lines a file has at the most.
