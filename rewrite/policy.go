@@ -10,8 +10,8 @@ import (
 	"acp-shim/proxy"
 )
 
-// agyName is agentInfo.name of the Antigravity server.
-const agyName = "antigravity-acp"
+// AgyName is agentInfo.name of the Antigravity server.
+const AgyName = "antigravity-acp"
 
 // PolicyFor decides, from the text of the agent's result of initialize, how its
 // processes are used and whether the quirks are for it. profile is agy, none, or
@@ -19,7 +19,7 @@ const agyName = "antigravity-acp"
 func PolicyFor(profile string, result []byte) (proxy.Policy, bool) {
 	agy := profile == "agy"
 	if profile == "auto" || profile == "" {
-		agy = gjson.GetBytes(result, "agentInfo.name").Str == agyName
+		agy = gjson.GetBytes(result, "agentInfo.name").Str == AgyName
 	}
 	if !agy {
 		return proxy.Policy{}, false
@@ -63,6 +63,9 @@ func (r *Rewriter) Guess(profile, path string) proxy.Policy {
 	r.SetProfile(agy)
 	return proxy.Policy{DropNoise: agy && r.on["noise"]}
 }
+
+// On tells whether the quirk with this name is switched on.
+func (r *Rewriter) On(quirk string) bool { return r.on[quirk] }
 
 // StderrNoise tells the lines of the server's stderr that are for nobody: dumps
 // of its socket to the harness, megabytes at a time. A line may be cut; its

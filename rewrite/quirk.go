@@ -22,6 +22,8 @@ const (
 	BothWays Direction = "both ways"
 	// Stderr is what the agent writes there.
 	Stderr Direction = "stderr"
+	// Beside is what an agent does beside its streams.
+	Beside Direction = "beside the frames"
 )
 
 // Quirk is one row of the table: something that goes wrong between clients and
@@ -177,6 +179,11 @@ func Quirks() []Quirk {
 			Name: "raw-ws", Builds: "all", Direction: Stderr, Default: true,
 			Wrong: "`RAW WS MSG:` dumps of megabytes go to stderr, which clients show (seed)",
 			Does:  "leaves these lines out",
+		},
+		{
+			Name: "login-page", Builds: "all", Direction: Beside, Default: true,
+			Wrong: "a login hands its address to a browser only; on a machine without one it is seen nowhere (seed), and `authenticate` hangs for minutes",
+			Does:  "is `BROWSER` and `xdg-open` to the agent, and passes on to the real ones; where none could be started, the address goes to stderr, and, where nobody can see a browser, into an error that answers `authenticate`",
 		},
 		{
 			Name: "cumulative-resend", Builds: "unknown", Direction: ToClient,

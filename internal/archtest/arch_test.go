@@ -35,6 +35,7 @@ var may = map[string][]string{
 	"internal/status":       {"proxy", "internal/wire"},
 	"internal/install":      {"internal/textfile"},
 	"internal/editors":      {"internal/textfile"},
+	"internal/login":        {"proxy", "internal/wire", "internal/agent", "internal/textfile"},
 	"internal/archtest":     {},
 	"proxy":                 {"internal/wire", "internal/agent"},
 	"rewrite":               {"proxy", "internal/wire", "internal/textfile"},
@@ -48,7 +49,7 @@ var may = map[string][]string{
 	"cmd/acp-shim": {"proxy", "rewrite", "cancelshim", "usage", "record", "fixtures", "fixtures/sim", "fixtures/bridge",
 		"internal/agent", "internal/stdio", "internal/logs", "internal/install", "internal/editors", "internal/settings", "internal/state", "internal/conversation",
 		"internal/trace", "internal/schema", "internal/compare", "internal/show", "internal/stats", "internal/view", "internal/exchange", "replay",
-		"internal/client", "internal/status"},
+		"internal/client", "internal/login", "internal/status"},
 }
 
 // bounds is how many lines a file has at the most.

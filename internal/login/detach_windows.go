@@ -1,0 +1,5 @@
+package login
+
+import "os/exec"
+
+func detach(*exec.Cmd) {}
