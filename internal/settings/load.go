@@ -52,10 +52,12 @@ func Load(args []string, asAgent bool, getenv func(string) string) (*Settings, e
 				return nil, fmt.Errorf("the variable %s %w", r.Env(), err)
 			}
 		}
+		s.says(r.Name, "variable "+r.Env())
 	}
 	for _, r := range Rows() {
 		if given[r.Name] {
 			copyField(r.at(s), r.at(flags))
+			s.says(r.Name, "flag")
 		}
 	}
 	return s, nil
@@ -125,7 +127,7 @@ func (s *Settings) parse(args []string, given map[string]bool) error {
 			}
 			// Not its value: a misspelt --bridge-token has a secret there.
 			word, _, _ := strings.Cut(arg, "=")
-			return fmt.Errorf("unknown flag %s%s; the agent's own flags go behind --, with its name; see acp-shim help", word, meant(name, names, "--"))
+			return fmt.Errorf("unknown flag %s%s; the agent's own flags go behind --, with its name; see acp-shim help run", word, meant(name, names, "--"))
 		}
 		if off {
 			if hasValue {
@@ -246,10 +248,14 @@ func (s *Settings) readFile(text []byte) error {
 			return fail("%q is set twice", name)
 		}
 		seen[name] = true
-		if name == "rules" {
+		switch name {
+		case "rules":
 			s.Rules = []byte(value.Raw)
 			return true
+		case "$schema": // an editor's, see Schema
+			return true
 		}
+		s.says(name, "config file")
 		row, off := find(rows, name)
 		if row == nil || off || name == "config" {
 			return fail("unknown key %q%s", name, meant(name, names, ""))

@@ -63,6 +63,8 @@ type Settings struct {
 	Rules  []byte
 	// ConfigText is the file's text.
 	ConfigText []byte
+
+	source map[string]string // of each setting that was set, who did
 }
 
 type kind uint8
