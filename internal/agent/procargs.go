@@ -29,3 +29,22 @@ func environOfProcArgs(b []byte) []byte {
 	}
 	return b
 }
+
+// commandOfProcArgs takes the program and its arguments out of the same.
+func commandOfProcArgs(b []byte) []string {
+	rest := environOfProcArgs(b)
+	if len(b) < 4 || rest == nil {
+		return nil
+	}
+	args := b[4 : len(b)-len(rest)]
+	if i := bytes.IndexByte(args, 0); i >= 0 {
+		args = bytes.TrimLeft(args[i:], "\x00") // the path that was executed
+	}
+	var words []string
+	for len(args) > 0 {
+		var word []byte
+		word, args, _ = bytes.Cut(args, []byte{0})
+		words = append(words, string(word))
+	}
+	return words
+}

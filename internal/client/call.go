@@ -13,6 +13,8 @@ import (
 // Call is a request that was sent.
 type Call struct {
 	Method, ID string
+	// Index is the request's place among the connection's lines.
+	Index int
 
 	conn   *Conn
 	sent   time.Time
@@ -26,7 +28,9 @@ type Answer struct {
 	Sent, At time.Time
 	// Line is the whole answer; Result and Error are its members, of which one
 	// exists.
-	Line          []byte
+	Line []byte
+	// Index is its place among the connection's lines.
+	Index         int
 	Result, Error gjson.Result
 }
 

@@ -23,6 +23,8 @@ type Line struct {
 	Sent bool
 	// Bytes are its bytes with its line end, if it had one; nobody changes them.
 	Bytes []byte
+	// Index is its place among the connection's lines, from 0.
+	Index int
 }
 
 // Options say what to start, and who is told what is said.
@@ -39,16 +41,35 @@ type Options struct {
 	Answer func(method string, params gjson.Result, id string) (body string, later bool)
 	// MaxLine is the longest line that is read; 0 is [wire.DefaultMax].
 	MaxLine int
+	// MaxKept is how many bytes of lines are kept, since an agent may talk for
+	// ever: beyond it the connection is over, with a *TooMuchError. 0 is 256 MiB.
+	MaxKept int
+	// FirstID is the id of the first request; those of several connections that go
+	// into one capture must differ.
+	FirstID int
+	// WriteTimeout is how long the agent may leave a line unread that does not fit
+	// into its pipe; 0 is 30 s. Nothing can be written after that.
+	WriteTimeout time.Duration
 }
+
+const (
+	defaultKept         = 256 << 20
+	defaultWriteTimeout = 30 * time.Second
+)
 
 // Conn is a client's connection to one agent process.
 type Conn struct {
 	Process *agent.Process
 	opt     Options
 
+	// writing is held while a line is written, so that lines are noted in the
+	// order in which they went out. It is taken before mu.
+	writing sync.Mutex
+
 	mu      sync.Mutex
 	changed chan struct{} // closed and replaced when lines or ended change
 	lines   []Line
+	kept    int
 	waiting map[string]*Call
 	next    int
 	ended   error
@@ -56,11 +77,17 @@ type Conn struct {
 
 // Start starts the agent. Its error is what [agent.Start] has.
 func Start(opt Options) (*Conn, error) {
+	if opt.MaxKept <= 0 {
+		opt.MaxKept = defaultKept
+	}
+	if opt.WriteTimeout <= 0 {
+		opt.WriteTimeout = defaultWriteTimeout
+	}
 	p, err := agent.Start(opt.Spec)
 	if err != nil {
 		return nil, err
 	}
-	c := &Conn{Process: p, opt: opt, changed: make(chan struct{}), waiting: map[string]*Call{}}
+	c := &Conn{Process: p, opt: opt, changed: make(chan struct{}), waiting: map[string]*Call{}, next: opt.FirstID}
 	go c.read()
 	return c, nil
 }
@@ -75,7 +102,9 @@ func (c *Conn) read() {
 			if n == 0 {
 				n = len(batch)
 			}
-			c.take(bytes.Clone(batch[:n]))
+			if !c.take(bytes.Clone(batch[:n])) {
+				return
+			}
 			batch = batch[n:]
 		}
 		if err != nil && !errors.As(err, &long) {
@@ -86,13 +115,18 @@ func (c *Conn) read() {
 }
 
 // take notes a line of the agent's, settles the request that it answers, and
-// answers what it asks.
-func (c *Conn) take(line []byte) {
+// answers what it asks. It reports false where no more is kept.
+func (c *Conn) take(line []byte) bool {
 	m := &wire.Message{}
 	m.Parse(line)
 	c.mu.Lock()
 	now := time.Now()
-	c.note(Line{At: now, Bytes: line})
+	if c.kept+len(line) > c.opt.MaxKept {
+		c.endLocked(&TooMuchError{c.opt.MaxKept})
+		c.mu.Unlock()
+		return false
+	}
+	index := c.note(Line{At: now, Bytes: line})
 	var call *Call
 	id := string(m.Text(m.ID))
 	if m.Method == "" && id != "" {
@@ -103,12 +137,13 @@ func (c *Conn) take(line []byte) {
 	c.mu.Unlock()
 	switch {
 	case call != nil:
-		call.answer = Answer{At: now, Sent: call.sent, Line: line,
+		call.answer = Answer{At: now, Sent: call.sent, Line: line, Index: index,
 			Result: gjson.ParseBytes(m.Text(m.Result)), Error: gjson.ParseBytes(m.Text(m.Error))}
 		close(call.done)
 	case m.Method != "" && id != "":
 		c.asked(m, id)
 	}
+	return true
 }
 
 func (c *Conn) asked(m *wire.Message, id string) {
@@ -131,24 +166,30 @@ func Decline(method string, _ gjson.Result, _ string) (string, bool) {
 	return `"error":{"code":-32601,"message":"Method not found"}`, false
 }
 
-// note must be called with the lock held.
-func (c *Conn) note(l Line) {
+// note must be called with the lock held. It returns the line's index.
+func (c *Conn) note(l Line) int {
+	l.Index = len(c.lines)
+	c.kept += len(l.Bytes)
 	c.lines = append(c.lines, l)
 	if c.opt.Seen != nil {
 		c.opt.Seen(l)
 	}
 	close(c.changed)
 	c.changed = make(chan struct{})
+	return l.Index
 }
 
 func (c *Conn) end(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !errors.Is(err, io.EOF) {
-		c.ended = fmt.Errorf("reading from the agent: %w", err)
-	} else {
-		c.ended = io.EOF
+		err = fmt.Errorf("reading from the agent: %w", err)
 	}
+	c.endLocked(err)
+}
+
+func (c *Conn) endLocked(err error) {
+	c.ended = err
 	for id, call := range c.waiting {
 		delete(c.waiting, id)
 		close(call.done)
@@ -159,14 +200,23 @@ func (c *Conn) end(err error) {
 
 // Write writes bytes to the agent as they are; a line needs its end.
 func (c *Conn) Write(b []byte) error {
+	_, err := c.write(b)
+	return err
+}
+
+func (c *Conn) write(b []byte) (index int, err error) {
+	c.writing.Lock()
+	defer c.writing.Unlock()
 	c.mu.Lock()
-	c.note(Line{At: time.Now(), Sent: true, Bytes: bytes.Clone(b)})
+	index = c.note(Line{At: time.Now(), Sent: true, Bytes: bytes.Clone(b)})
 	c.mu.Unlock()
-	_, err := c.Process.Stdin.Write(b)
-	if err != nil {
-		return fmt.Errorf("writing to the agent: %w", err)
+	// Where the system has no deadlines for pipes, the end of the process ends
+	// the write.
+	c.Process.Stdin.SetWriteDeadline(time.Now().Add(c.opt.WriteTimeout))
+	if _, err = c.Process.Stdin.Write(b); err != nil {
+		err = fmt.Errorf("writing to the agent: %w", err)
 	}
-	return nil
+	return index, err
 }
 
 // Request sends a request with the next number as its id. params is JSON.
@@ -196,10 +246,12 @@ func (c *Conn) RequestLine(id, method string, line []byte) *Call {
 		c.waiting[id] = call
 	}
 	c.mu.Unlock()
-	if err := c.Write(line); err != nil {
+	index, err := c.write(line)
+	call.Index = index
+	if err != nil {
 		c.mu.Lock()
-		call.failed = err
 		if c.waiting[id] == call {
+			call.failed = err
 			delete(c.waiting, id)
 			close(call.done)
 		}
@@ -254,6 +306,13 @@ const exitPatience = 500 * time.Millisecond
 
 // lost is the error of an agent that is gone before something.
 func (c *Conn) lost(before string) error {
+	c.mu.Lock()
+	ended := c.ended
+	c.mu.Unlock()
+	var much *TooMuchError
+	if errors.As(ended, &much) {
+		return ended
+	}
 	e := &GoneError{Before: before}
 	select {
 	case <-c.Process.Done():
@@ -281,6 +340,13 @@ func (e *GoneError) Error() string {
 		how = "the agent closed its output"
 	}
 	return how + " before " + e.Before
+}
+
+// TooMuchError is an agent that said more than is kept.
+type TooMuchError struct{ Max int }
+
+func (e *TooMuchError) Error() string {
+	return fmt.Sprintf("the agent has said more than %d MiB, and nobody listens any more", e.Max>>20)
 }
 
 // Close ends the agent: softly at first, by the end of its input, then with all
