@@ -1,0 +1,141 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"acp-shim/internal/agent"
+)
+
+// orphans finds processes whose shim is gone, and servers whose client is.
+func (x *Exam) orphans() []Finding {
+	processes, err := x.processes()
+	if err != nil {
+		return one(ok("the system does not tell about its processes"))
+	}
+	runs, _ := x.runs()
+	ours, others := orphans(processes, runs, x.Self)
+	var all []Finding
+	if len(ours) > 0 {
+		f := warning("%s of shims that are gone: %s", count(len(ours), "process", "processes"), pids(ours)).remedy("kill -9 %s", numbers(ours))
+		// Elsewhere a tool that leaves its parent is init's child while its shim lives:
+		// only on Linux does a living shim adopt it.
+		if x.GOOS == "linux" {
+			f = f.remedy("acp-shim doctor --fix ends them").fix(func() error { return x.endOrphans(ours) })
+		}
+		all = append(all, f)
+	}
+	if len(others) > 0 {
+		all = append(all, warning("%s whose client is gone, and which no shim has started: %s", count(len(others), "agent process", "agent processes"), pids(others)).
+			remedy("kill %s, if nothing needs them", numbers(others)))
+	}
+	if all == nil {
+		return one(ok("no process was left behind"))
+	}
+	return all
+}
+
+// endOrphans ends them after another look: what has found a shim meanwhile stays.
+func (x *Exam) endOrphans(found []agent.Seen) error {
+	now, err := x.Machine.Processes()
+	if err != nil {
+		return fmt.Errorf("looking at the processes again: %w", err)
+	}
+	var runs []Run
+	if x.Subject.Runs != nil {
+		runs, _ = x.Subject.Runs()
+	}
+	still, _ := orphans(now, runs, x.Self)
+	for _, p := range found {
+		if slices.ContainsFunc(still, func(s agent.Seen) bool { return s.PID == p.PID }) {
+			x.Kill(p)
+		}
+	}
+	return nil
+}
+
+// orphans are the processes with a mark of which no shim can be alive, and the
+// agent's processes without one that belong to nobody.
+//
+// A shim's children are its own, and on Linux it adopts what they leave behind: so
+// the topmost of its processes has it for a parent as long as it lives. One whose
+// topmost is a child of init, or of a session's manager, and whose run has neither a
+// guard nor a status that is locked, has outlived it.
+func orphans(all []agent.Seen, runs []Run, self int) (ours, others []agent.Seen) {
+	byPID := map[int]agent.Seen{}
+	alive := map[string]bool{}
+	for _, p := range all {
+		byPID[p.PID] = p
+		if p.Guards != "" {
+			alive[p.Guards] = true
+		}
+	}
+	for _, r := range runs {
+		if r.Alive && r.ID != "" {
+			alive[r.ID] = true
+		}
+	}
+	family := map[int]bool{} // this process and those above it
+	for pid := self; pid > 0 && !family[pid]; pid = byPID[pid].PPID {
+		family[pid] = true
+	}
+	for _, p := range all {
+		switch {
+		case p.PID <= 1 || family[p.PID] || p.Guards != "":
+		case len(p.Runs) > 0:
+			if !slices.ContainsFunc(p.Runs, func(r string) bool { return alive[r] }) && reparented(topmost(p, byPID), byPID) {
+				ours = append(ours, p)
+			}
+		case isServer(p.Name) && reparented(p, byPID):
+			others = append(others, p)
+		}
+	}
+	return ours, others
+}
+
+// topmost is the uppermost process of the same run above p.
+func topmost(p agent.Seen, byPID map[int]agent.Seen) agent.Seen {
+	for range len(byPID) {
+		up, ok := byPID[p.PPID]
+		if !ok || !slices.ContainsFunc(up.Runs, func(r string) bool { return slices.Contains(p.Runs, r) }) {
+			break
+		}
+		p = up
+	}
+	return p
+}
+
+// reparented tells that a process's parent is gone. In a container the first process
+// may be anything, a shim too.
+func reparented(p agent.Seen, byPID map[int]agent.Seen) bool {
+	up, ok := byPID[p.PPID]
+	if !ok || p.PPID <= 1 {
+		return p.PPID == 1 && !strings.HasPrefix(up.Name, "acp-shim") && !isServer(up.Name)
+	}
+	return up.Name == "systemd" || up.Name == "init"
+}
+
+func isServer(name string) bool {
+	name = strings.ToLower(name)
+	return strings.HasPrefix(name, "agy_acp_server") || strings.HasPrefix(name, "localharness_external")
+}
+
+func pids(list []agent.Seen) string {
+	var names []string
+	for i, p := range list {
+		if i == listMax {
+			return strings.Join(names, ", ") + fmt.Sprintf(" and %d more", len(list)-listMax)
+		}
+		names = append(names, fmt.Sprintf("%s (pid %d)", p.Name, p.PID))
+	}
+	return strings.Join(names, ", ")
+}
+
+func numbers(list []agent.Seen) string {
+	var words []string
+	for _, p := range list {
+		words = append(words, fmt.Sprint(p.PID))
+	}
+	return strings.Join(words[:min(len(words), 50)], " ")
+}

@@ -1,0 +1,82 @@
+package doctor
+
+import (
+	"os"
+	"runtime"
+	"slices"
+	"testing"
+
+	"acp-shim/internal/agent"
+)
+
+// What can be fixed is in order afterwards.
+func TestFix(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the table speaks of modes")
+	}
+	n := 0
+	for _, r := range rows() {
+		if !r.fixes {
+			continue
+		}
+		n++
+		t.Run(r.check+"/"+r.name, func(t *testing.T) {
+			w := newWard(t)
+			r.breaks(w)
+			w.Kill = func(p agent.Seen) {
+				w.killed = append(w.killed, p.PID)
+				w.seen = slices.DeleteFunc(slices.Clone(w.seen), func(x agent.Seen) bool { return x.PID == p.PID })
+			}
+			f := w.look(r.check)[0]
+			f.Repair()
+			if !f.Fixed || f.FixError != "" {
+				t.Fatalf("%+v", f)
+			}
+			if again := w.look(r.check); len(again) != 1 || again[0].Level != OK {
+				t.Errorf("afterwards: %+v", again)
+			}
+		})
+	}
+	if n < 5 {
+		t.Errorf("only %d rows can be fixed", n)
+	}
+}
+
+func TestFixThatFails(t *testing.T) {
+	f := warning("x").fix(func() error { return os.ErrPermission })
+	f.Repair()
+	if f.Fixed || f.FixError == "" || !f.Open() {
+		t.Errorf("%+v", f)
+	}
+	done := ok("x").fix(func() error { t.Error("what is in order was fixed"); return nil })
+	done.Repair()
+}
+
+// A process that has a shim again, or whose number was given again, is spared.
+func TestOrphansAreLookedAtAgain(t *testing.T) {
+	w := newWard(t)
+	run := []string{"aaaaaaaa"}
+	w.seen = append(w.seen, agent.Seen{PID: 7, PPID: 1, Name: "sh", Runs: run}, agent.Seen{PID: 8, PPID: 1, Name: "sh", Runs: run})
+	f := w.look("orphans")[0]
+	w.seen = []agent.Seen{{PID: 1, Name: "systemd"}, {PID: 7, PPID: 1, Name: "sh", Runs: run}, {PID: 8, PPID: 100, Name: "other"}}
+	f.Repair()
+	if !slices.Equal(w.killed, []int{7}) {
+		t.Errorf("killed %v", w.killed)
+	}
+}
+
+// A link in the place of a directory is not followed, and what it leads to stays.
+func TestALinkInItsPlace(t *testing.T) {
+	w := newWard(t)
+	dir := w.aged("tmp/acp-shim-123", 2*hour)
+	f := w.look("leftovers")[0]
+	precious := w.file("precious/file", "x", 0o600)
+	w.remove("tmp/acp-shim-123")
+	if err := os.Symlink(w.path("precious"), dir); err != nil {
+		t.Skip(err)
+	}
+	f.Repair()
+	if _, err := os.Stat(precious); err != nil {
+		t.Error(err)
+	}
+}

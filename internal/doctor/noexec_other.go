@@ -1,0 +1,5 @@
+//go:build unix && !linux
+
+package doctor
+
+func noexec(string) bool { return false }
