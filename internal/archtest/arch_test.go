@@ -37,6 +37,7 @@ var may = map[string][]string{
 	"internal/install":      {"internal/textfile"},
 	"internal/editors":      {"internal/textfile"},
 	"internal/login":        {"proxy", "internal/wire", "internal/agent", "internal/textfile"},
+	"internal/scripts":      {},
 	"internal/archtest":     {},
 	"proxy":                 {"internal/wire", "internal/agent"},
 	"rewrite":               {"proxy", "internal/wire", "internal/textfile"},
