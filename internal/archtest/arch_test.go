@@ -32,6 +32,7 @@ var may = map[string][]string{
 	"replay":                {"record", "proxy", "internal/wire", "internal/trace"},
 	"internal/trace":        {"record", "proxy", "internal/wire"},
 	"internal/client":       {"internal/agent", "internal/wire"},
+	"internal/probe":        {"internal/agent", "internal/client", "internal/wire", "proxy", "record", "usage"},
 	"internal/status":       {"proxy", "internal/wire"},
 	"internal/doctor":       {"internal/agent", "internal/client", "internal/editors", "internal/login", "internal/textfile", "internal/wire"},
 	"internal/install":      {"internal/textfile"},
@@ -51,7 +52,7 @@ var may = map[string][]string{
 	"cmd/acp-shim": {"proxy", "rewrite", "cancelshim", "usage", "record", "fixtures", "fixtures/sim", "fixtures/bridge",
 		"internal/agent", "internal/stdio", "internal/logs", "internal/install", "internal/editors", "internal/settings", "internal/state", "internal/conversation",
 		"internal/trace", "internal/schema", "internal/compare", "internal/show", "internal/stats", "internal/view", "internal/exchange", "replay",
-		"internal/client", "internal/login", "internal/status", "internal/doctor"},
+		"internal/client", "internal/login", "internal/probe", "internal/status", "internal/doctor"},
 }
 
 // bounds is how many lines a file has at the most.
