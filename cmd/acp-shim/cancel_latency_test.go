@@ -45,7 +45,7 @@ var latencies = []latency{
 
 // latencyRun is one connection that a row is measured on.
 type latencyRun struct {
-	*client
+	*editor
 	stage   *stage
 	row     latency
 	session string
@@ -132,10 +132,10 @@ func (m *latencyRun) sim() []string { return m.stage.sim("1.3.0", strings.Fields
 func (m *latencyRun) connect() {
 	argv := append([]string{m.stage.shim}, strings.Fields(m.row.shim)...)
 	m.standby = strings.HasPrefix(m.row.name, "standby")
-	m.client = m.stage.start(append(append(argv, "--"), m.sim()...))
-	m.client.call("initialize", `{"protocolVersion":1}`)
-	m.session = m.client.session()
-	m.client.turn(m.session, "before it")
+	m.editor = m.stage.start(append(append(argv, "--"), m.sim()...))
+	m.editor.call("initialize", `{"protocolVersion":1}`)
+	m.session = m.editor.session()
+	m.editor.turn(m.session, "before it")
 	known := strings.HasPrefix(m.row.name, "known")
 	for range 2 {
 		if known || m.standby {

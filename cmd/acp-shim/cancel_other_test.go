@@ -72,7 +72,7 @@ func besideCancels(t *testing.T) (alone, beside []time.Duration, cancels int) {
 }
 
 // gapsOf checks a stream of numbers and measures its gaps, sorted.
-func gapsOf(c *client, session string, id, from, n int) (gaps []time.Duration) {
+func gapsOf(c *editor, session string, id, from, n int) (gaps []time.Duration) {
 	c.t.Helper()
 	said, r := c.rest(session, id, from)
 	var want strings.Builder

@@ -12,7 +12,7 @@ import (
 
 // cancelRow is one cell of the table of cancels, played with real processes.
 type cancelRow struct {
-	*client
+	*editor
 	t       *testing.T
 	stage   *stage
 	outcome cancelOutcome
@@ -43,7 +43,7 @@ type deed struct {
 // shim starts the program, with the agent that the row is about behind it.
 func (r *cancelRow) shim() {
 	r.t.Helper()
-	if r.client != nil {
+	if r.editor != nil {
 		r.closeInput()
 		r.wait()
 	}
@@ -52,8 +52,8 @@ func (r *cancelRow) shim() {
 	if r.grace > 0 {
 		argv = append(argv, "--cancel-grace="+r.grace.String())
 	}
-	r.client = r.stage.start(append(append(argv, "--"), sim...), "GEMINI_API_KEY=x")
-	r.client.answer = nil // by hand
+	r.editor = r.stage.start(append(append(argv, "--"), sim...), "GEMINI_API_KEY=x")
+	r.editor.answer = nil // by hand
 	r.requests, r.did, r.nextID = map[int]string{}, nil, 0
 }
 

@@ -229,7 +229,7 @@ func playCancel(t *testing.T, o cancelOutcome, s cancelSituation, withID bool) {
 		r.grace = 0
 	}
 	defer func() {
-		if t.Failed() && r.client != nil {
+		if t.Failed() && r.editor != nil {
 			t.Log("\n" + r.transcript())
 		}
 	}()

@@ -3,8 +3,10 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 
 	"acp-shim/cancelshim"
+	"acp-shim/internal/login"
 	"acp-shim/internal/settings"
 	"acp-shim/proxy"
 	"acp-shim/rewrite"
@@ -26,6 +28,8 @@ type chain struct {
 	injector *rewrite.Injector
 	rules    *rewrite.Watcher
 	login    loginWatch
+	catch    *login.Catch // nil where no login page is to be caught
+	logins   *login.Watch
 }
 
 // build makes the chain. The order, seen from the client:
@@ -34,6 +38,7 @@ type chain struct {
 //	              settled is gone already
 //	cancelshim    sees cancels as the client sent them, and turns as the quirks
 //	              have cleaned them
+//	logins        answers an authenticate whose page nobody can see
 //	usage         counts what the agent has sent
 //	injector      adds to what the client has sent
 //	rewriter      nearest to the agent: quirks, then the user's own rules, also
@@ -62,6 +67,11 @@ func (c *chain) build(s *shim) error {
 	if err != nil {
 		return err
 	}
+	path := ""
+	if f, err := s.found(); err == nil {
+		path = f.Path
+	}
+	c.catchLogins(s, path)
 	c.list = []proxy.Interceptor{
 		rewrite.NewPermissions(rewrite.Mode(s.set.Permissions)),
 		cancelshim.New(cancelshim.Options{
@@ -72,6 +82,9 @@ func (c *chain) build(s *shim) error {
 		c.injector,
 		c.rewriter,
 	}
+	if c.logins != nil {
+		c.list = slices.Insert(c.list, 2, proxy.Interceptor(c.logins))
+	}
 	if s.set.Profile != "none" {
 		c.policy = func(result []byte) proxy.Policy {
 			p := c.rewriter.Policy(s.set.Profile, result)
@@ -79,10 +92,6 @@ func (c *chain) build(s *shim) error {
 				go c.login.start(s)
 			}
 			return p
-		}
-		path := ""
-		if f, err := s.found(); err == nil {
-			path = f.Path
 		}
 		c.guess = c.rewriter.Guess(s.set.Profile, path)
 	}
@@ -116,6 +125,9 @@ func (c *chain) watch(s *shim) {
 
 func (c *chain) close() {
 	c.login.stop()
+	if c.catch != nil {
+		c.catch.Close()
+	}
 	if c.rules != nil {
 		c.rules.Close()
 	}

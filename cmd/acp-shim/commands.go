@@ -3,38 +3,48 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"strings"
+	"slices"
 
 	"github.com/alecthomas/kong"
 
 	"acp-shim/fixtures/sim"
-	"acp-shim/internal/settings"
 )
 
 // cli is what acp-shim can do besides being an agent.
 type cli struct {
-	Run      runCmd      `cmd:"" passthrough:"" help:"Be the agent. This is what acp-shim does without a command, too."`
-	Sim      simCmd      `cmd:"" passthrough:"" help:"Play the Antigravity server, build by build; see acp-shim sim --help."`
-	Demo     demoCmd     `cmd:"" help:"Show the shim at work on the simulator."`
-	Sessions sessionsCmd `cmd:"" help:"List, forget and repair sessions."`
-	Redact   redactCmd   `cmd:"" help:"Write a capture again without its secrets."`
-	Show     showCmd     `cmd:"" help:"Print a capture, one line a frame."`
-	Stats    statsCmd    `cmd:"" help:"Print the figures of captures: turns, methods, traffic."`
-	Search   searchCmd   `cmd:"" help:"Find text in captures."`
-	View     viewCmd     `cmd:"" help:"Make a page of a capture, and open it."`
-	Replay   replayCmd   `cmd:"" help:"Be the recorded agent of a capture, or drive an agent with its recorded client."`
-	Diff     diffCmd     `cmd:"" help:"Say what differs between two captures of one conversation."`
-	Validate validateCmd `cmd:"" help:"Hold a capture against the schema of ACP."`
-	Export   exportCmd   `cmd:"" help:"Write a capture in another tool's format."`
-	Import   importCmd   `cmd:"" help:"Make a capture of another tool's recording."`
-	Version  versionCmd  `cmd:"" help:"Print the version."`
-	Help     helpCmd     `cmd:"" help:"Print this, or the help of a command."`
+	Run        runCmd        `cmd:"" passthrough:"" help:"Be the agent. This is what acp-shim does without a command, too."`
+	Sim        simCmd        `cmd:"" passthrough:"" help:"Play the Antigravity server, build by build; see acp-shim sim --help."`
+	Demo       demoCmd       `cmd:"" help:"Show the shim at work on the simulator."`
+	Doctor     doctorCmd     `cmd:"" help:"Find what keeps the shim, the agent and an editor from working together."`
+	Status     statusCmd     `cmd:"" help:"Show the shims that are running."`
+	Agent      agentCmd      `cmd:"" help:"Install builds of the Antigravity server; list, switch, verify and remove them."`
+	Setup      setupCmd      `cmd:"" help:"Put the shim into the configuration of Zed, pi, acpx and other clients."`
+	Report     reportCmd     `cmd:"" help:"Put together what a bug report needs, without secrets."`
+	Sessions   sessionsCmd   `cmd:"" help:"List, forget and repair sessions."`
+	Redact     redactCmd     `cmd:"" help:"Write a capture again without its secrets."`
+	Show       showCmd       `cmd:"" help:"Print a capture, one line a frame."`
+	Stats      statsCmd      `cmd:"" help:"Print the figures of captures: turns, methods, traffic."`
+	Usage      usageCmd      `cmd:"" help:"Say how many tokens were used, by day, model and session."`
+	Search     searchCmd     `cmd:"" help:"Find text in captures."`
+	View       viewCmd       `cmd:"" help:"Make a page of a capture, and open it."`
+	Replay     replayCmd     `cmd:"" help:"Be the recorded agent of a capture, or drive an agent with its recorded client."`
+	Diff       diffCmd       `cmd:"" help:"Say what differs between two captures of one conversation."`
+	Validate   validateCmd   `cmd:"" help:"Hold a capture against the schema of ACP."`
+	Export     exportCmd     `cmd:"" help:"Write a capture in another tool's format."`
+	Import     importCmd     `cmd:"" help:"Make a capture of another tool's recording."`
+	Probe      probeCmd      `cmd:"" help:"Find out what an agent can do, gate by gate."`
+	ProbeMCP   probeMCPCmd   `cmd:"" name:"probe-mcp" hidden:""`
+	Login      loginCmd      `cmd:"" help:"Log in to the agent, also without a browser."`
+	Logout     logoutCmd     `cmd:"" help:"Have the agent forget its login."`
+	Config     configCmd     `cmd:"" help:"Say what is set, and by whom; print the schema of the config file."`
+	Completion completionCmd `cmd:"" help:"Print what your shell needs to complete arguments."`
+	Version    versionCmd    `cmd:"" help:"Print the version."`
+	Help       helpCmd       `cmd:"" help:"Print this, or the help of a command."`
 }
 
 type runCmd struct {
-	Args []string `arg:"" optional:"" help:"Settings; see acp-shim help."`
+	Args []string `arg:"" optional:"" help:"Settings; see acp-shim help run."`
 }
 
 type simCmd struct {
@@ -65,7 +75,7 @@ func (h helpCmd) Run() error {
 	case "sim":
 		return exitCode(sim.Main([]string{"--help"}, os.Stdin, os.Stdout, os.Stderr))
 	case "run":
-		printHelp(os.Stdout)
+		printSettingsHelp(os.Stdout)
 		return nil
 	}
 	parser, err := newParser(&cli{}, func(int) {})
@@ -100,13 +110,16 @@ func command(args []string) int {
 	case "sim":
 		// Its flags are the agent's, and its own.
 		return sim.Main(args[1:], os.Stdin, os.Stdout, os.Stderr)
+	case probeShim:
+		return beProbed(args[1:])
 	case "run":
 		if len(args) > 1 && (args[1] == "-h" || args[1] == "-help" || args[1] == "--help") {
-			args = []string{"help"}
+			args = []string{"help", "run"}
 			break
 		}
 		return dropIn(args[1:], false)
 	}
+	args, words := splitDashes(args)
 	var c cli
 	exit := -1
 	parser, err := newParser(&c, func(code int) { exit = code })
@@ -120,7 +133,7 @@ func command(args []string) int {
 	if err != nil {
 		return complain(fmt.Errorf("%w; see acp-shim help", err))
 	}
-	err = ctx.Run()
+	err = ctx.Run(behindDashes(words))
 	var code exitCode
 	switch {
 	case errors.As(err, &code):
@@ -131,73 +144,11 @@ func command(args []string) int {
 	return 0
 }
 
-// printHelp prints what a user needs on one or two screens.
-func printHelp(w io.Writer) {
-	fmt.Fprint(w, `acp-shim stands between an ACP client and an ACP agent.
-
-  acp-shim [SETTINGS] [-- AGENT [ARGS]]   be the agent that a client starts
-  acp-shim demo                           see it at work on a simulated agent
-  acp-shim sim [--build BUILD]            be a simulated Antigravity server
-  acp-shim sessions [ID]                  list, forget and repair sessions
-  acp-shim redact FILE...                 clean a capture, to show it to others
-  acp-shim show FILE                      print a capture, one line a frame
-  acp-shim stats FILE...                  print its figures
-  acp-shim search PATTERN DIR|FILE...     find text in captures
-  acp-shim view FILE                      see it drawn, in a browser
-  acp-shim validate FILE                  hold its frames against ACP's schema
-  acp-shim diff A B                       say what differs between two captures
-  acp-shim replay FILE                    be the recorded agent of a capture
-  acp-shim replay --as-client FILE -- AGENT [ARGS]
-                                          drive an agent with its recorded client
-  acp-shim export --format FORMAT FILE    write it for another tool
-  acp-shim import FILE                    make a capture of JSON lines
-  acp-shim version | help [COMMAND]
-
-Without an agent behind --, it looks for agy_acp_server.par. In a client's
-configuration, put acp-shim in the place of the agent. Under the name
-agy_acp_server.par (a link) it is the agent to the last flag.
-
-Settings, as flags, as variables (--log-level is ACP_SHIM_LOG_LEVEL) and as keys
-of the config file, in this order of precedence:
-
-`)
-	for _, r := range settings.Rows() {
-		name := "--" + r.Name
-		switch v := r.Values(); {
-		case v == "on|off" && r.Default == "on":
-			name += "=on|off"
-		case v == "on|off":
-		case v != "":
-			name += "=" + v
-		}
-		if len(name) > 34 {
-			fmt.Fprintf(w, "  %s\n  %-34s", name, "")
-		} else {
-			fmt.Fprintf(w, "  %-34s", name)
-		}
-		help := r.Help
-		if r.Many() {
-			help += " (may be repeated)"
-		}
-		if r.Default != "" {
-			help += " [" + r.Default + "]"
-		}
-		fmt.Fprintln(w, wrap(help, 76, 38))
+// splitDashes takes an agent's command, behind --, off the arguments of the commands
+// that have an argument of their own before it.
+func splitDashes(args []string) (own, words []string) {
+	if i := slices.Index(args, "--"); i > 0 && (args[0] == "login" || args[0] == "logout") {
+		return args[:i], args[i+1:]
 	}
-	fmt.Fprint(w, "\nThe agent's own flags --uid=, --[no]debug and --[no]notices are passed on.\n")
-}
-
-// wrap breaks text into lines, those behind the first one indented.
-func wrap(text string, width, indent int) string {
-	var b strings.Builder
-	col := indent - 2
-	for i, word := range strings.Fields(text) {
-		if i > 0 && col+1+len(word) > width {
-			b.WriteString("\n" + strings.Repeat(" ", indent-2))
-			col = indent - 2
-		}
-		b.WriteString(" " + word)
-		col += 1 + len(word)
-	}
-	return b.String()
+	return args, nil
 }

@@ -68,7 +68,7 @@ func killedAfter(t *testing.T, d time.Duration) (n int, last time.Duration) {
 
 // keepBusy opens two sessions, runs a tool in each, and cancels one of them, which
 // has its process replaced. It ends with the shim.
-func keepBusy(c *client) {
+func keepBusy(c *editor) {
 	answer := func(id int) (line, bool) {
 		i := c.await(0, "an answer", isAnswer(id))
 		if i < 0 {

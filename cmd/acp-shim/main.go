@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"acp-shim/internal/agent"
+	"acp-shim/internal/login"
 	"acp-shim/internal/settings"
 )
 
@@ -21,6 +22,12 @@ func main() { os.Exit(start(os.Args)) }
 func start(args []string) int {
 	if len(args) > 1 && args[1] == agent.GuardArg {
 		return agent.GuardMain(args[2:])
+	}
+	if login.IsBrowser(args[0]) {
+		return login.BrowserMain(args)
+	}
+	if completes(args) {
+		return completionMain(os.Stdout)
 	}
 	asAgent := underAgentsName(args[0])
 	if !asAgent && len(args) > 1 && isCommand(args[1]) {

@@ -10,13 +10,13 @@ import (
 )
 
 // cancel is sent with an id, as pi does it.
-func (c *client) cancel(session string) line {
+func (c *editor) cancel(session string) line {
 	c.t.Helper()
 	return c.call("session/cancel", fmt.Sprintf(`{"sessionId":%q}`, session))
 }
 
 // recovered is the second half of every abort: cancelled, and another turn.
-func (c *client) recovered(session string, prompt int) error {
+func (c *editor) recovered(session string, prompt int) error {
 	r := c.answerTo(prompt)
 	switch stop := r.Get("result.stopReason").Str; {
 	case stop == "cancelled":
@@ -51,7 +51,7 @@ func aborted(p *parityRun) error {
 // more is how many deltas show that a turn has not been stopped.
 const more = 1200
 
-func (p *parityRun) abortByNotice(text string, begun func(line) bool) (c *client, s string, id, from int) {
+func (p *parityRun) abortByNotice(text string, begun func(line) bool) (c *editor, s string, id, from int) {
 	c = p.connect()
 	s = c.session()
 	c.turn(s, "before it")
@@ -96,7 +96,7 @@ func abortedWedge(p *parityRun) error {
 
 // settled is recovered where the bare agent does not answer the prompt at all:
 // it is given the time of a whole turn of another session.
-func (p *parityRun) settled(c *client, s string, id, from int) error {
+func (p *parityRun) settled(c *editor, s string, id, from int) error {
 	if p.through {
 		return c.recovered(s, id)
 	}

@@ -94,7 +94,7 @@ func killedClient(p *parityRun) error {
 	return nil
 }
 
-func (c *client) marked(session, text, want string) error {
+func (c *editor) marked(session, text, want string) error {
 	c.t.Helper()
 	said, r := c.turn(session, text)
 	if r.Get("result.stopReason").Str != "end_turn" {

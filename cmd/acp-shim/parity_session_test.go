@@ -9,10 +9,10 @@ import (
 )
 
 // connect starts the agent, bare or behind the shim, and says hello as pi does.
-func (p *parityRun) connect(flags ...string) *client {
+func (p *parityRun) connect(flags ...string) *editor {
 	p.t.Helper()
 	sim := p.sim(p.row.build, append(slices.Clone(p.row.sim), flags...)...)
-	var c *client
+	var c *editor
 	if p.through {
 		c = p.start(append([]string{p.shim}, p.row.shim...), append(p.env, "ACP_SHIM_AGENT="+strings.Join(sim, " "))...)
 	} else {
@@ -22,7 +22,7 @@ func (p *parityRun) connect(flags ...string) *client {
 	return c
 }
 
-func (c *client) newSession(servers string) (string, error) {
+func (c *editor) newSession(servers string) (string, error) {
 	c.t.Helper()
 	r := c.call("session/new", fmt.Sprintf(`{"cwd":%q,"mcpServers":%s}`, c.stage.cwd, servers))
 	id := r.Get("result.sessionId").Str
@@ -33,7 +33,7 @@ func (c *client) newSession(servers string) (string, error) {
 }
 
 // session is newSession for rows that do not look at it.
-func (c *client) session() string {
+func (c *editor) session() string {
 	c.t.Helper()
 	id, err := c.newSession("[]")
 	if err != nil {
@@ -42,25 +42,25 @@ func (c *client) session() string {
 	return id
 }
 
-func (c *client) load(session string) line {
+func (c *editor) load(session string) line {
 	c.t.Helper()
 	return c.call("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, session, c.stage.cwd))
 }
 
-func (c *client) prompt(session, text string) (id, from int) {
+func (c *editor) prompt(session, text string) (id, from int) {
 	from = c.count()
 	return c.request("session/prompt", fmt.Sprintf(`{"sessionId":%q,"prompt":[{"type":"text","text":%q}]}`, session, text)), from
 }
 
 // turn plays a turn of a session: what was said in it and its answer. A turn
 // that the agent leaves without an answer has none.
-func (c *client) turn(session, text string) (said string, answer line) {
+func (c *editor) turn(session, text string) (said string, answer line) {
 	c.t.Helper()
 	id, from := c.prompt(session, text)
 	return c.rest(session, id, from)
 }
 
-func (c *client) rest(session string, id, from int) (said string, answer line) {
+func (c *editor) rest(session string, id, from int) (said string, answer line) {
 	c.t.Helper()
 	at := c.await(from, "the answer to a prompt", isAnswer(id))
 	if at >= 0 {
@@ -76,7 +76,7 @@ func (c *client) rest(session string, id, from int) (said string, answer line) {
 }
 
 // expect plays a turn that has to say something.
-func (c *client) expect(session, text, want string) error {
+func (c *editor) expect(session, text, want string) error {
 	c.t.Helper()
 	said, r := c.turn(session, text)
 	if said != want || r.Get("result.stopReason").Str != "end_turn" {
@@ -105,7 +105,7 @@ func restarted(p *parityRun) error {
 	return nil
 }
 
-func (c *client) set(session, option, value string) line {
+func (c *editor) set(session, option, value string) line {
 	c.t.Helper()
 	return c.call("session/set_config_option", fmt.Sprintf(`{"sessionId":%q,"configId":%q,"value":%q}`, session, option, value))
 }

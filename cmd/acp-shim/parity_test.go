@@ -239,7 +239,7 @@ func (p *parityRun) bridge() (*bridge.Server, string) {
 	return b, token
 }
 
-func callBridge(c *client, s string, b *bridge.Server, token string) error {
+func callBridge(c *editor, s string, b *bridge.Server, token string) error {
 	if err := c.expect(s, `mcp pi-bridge bridge_echo {"text":"BRIDGE-E2E-777"}`, "ECHO:BRIDGE-E2E-777"); err != nil {
 		return err
 	}
@@ -307,7 +307,7 @@ func blocks(p *parityRun) error {
 	return nil
 }
 
-func (c *client) usage() (found []string) {
+func (c *editor) usage() (found []string) {
 	for _, l := range c.since(0, -1) {
 		if u := l.Get("params.update"); u.Exists() && usageKeys.MatchString(u.Raw) {
 			found = append(found, u.Raw)

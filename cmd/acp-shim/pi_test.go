@@ -20,7 +20,7 @@ import (
 // reference that its author captured, byte for byte but for ids, session and
 // values, in the order in which its driver sends them.
 type pi struct {
-	*client
+	*editor
 	session string
 	servers string // the text of mcpServers
 	mode    string
@@ -38,7 +38,7 @@ const (
 // pi starts a program as AGY_ACP_BIN names it: without a single argument.
 func (s *stage) pi(bin string, env ...string) *pi {
 	s.t.Helper()
-	p := &pi{client: s.start([]string{bin}, env...), servers: "[]", mode: "yolo"}
+	p := &pi{editor: s.start([]string{bin}, env...), servers: "[]", mode: "yolo"}
 	if r := p.seed("initialize", nil); r.Get("error").Exists() {
 		s.t.Fatalf("initialize: %s", r.Raw)
 	}

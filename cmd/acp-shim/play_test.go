@@ -61,9 +61,9 @@ func (s *stage) sim(build string, flags ...string) []string {
 	return append([]string{s.shim, "sim", "--build", build}, flags...)
 }
 
-// client is the client's end of one connection. Nothing that came is thrown
+// editor is the client's end of one connection. Nothing that came is thrown
 // away, so that a test can also say what did not come.
-type client struct {
+type editor struct {
 	t      *testing.T
 	stage  *stage
 	cmd    *exec.Cmd
@@ -90,9 +90,9 @@ type line struct {
 }
 
 // start starts a program in a process group of its own.
-func (s *stage) start(argv []string, env ...string) *client {
+func (s *stage) start(argv []string, env ...string) *editor {
 	s.t.Helper()
-	c := &client{t: s.t, stage: s, exited: make(chan struct{}), changed: make(chan struct{}), answer: allowFirst}
+	c := &editor{t: s.t, stage: s, exited: make(chan struct{}), changed: make(chan struct{}), answer: allowFirst}
 	c.cmd = exec.Command(argv[0], argv[1:]...)
 	c.cmd.Dir = s.cwd
 	c.cmd.Env = append(append([]string(nil), s.env...), env...)
@@ -131,7 +131,7 @@ func (s *stage) start(argv []string, env ...string) *client {
 	return c
 }
 
-func (c *client) read(out *os.File) {
+func (c *editor) read(out *os.File) {
 	defer out.Close()
 	r := bufio.NewReaderSize(out, 1<<16)
 	for {
@@ -155,7 +155,7 @@ func (c *client) read(out *os.File) {
 	}
 }
 
-func (c *client) note(f func()) {
+func (c *editor) note(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f()
@@ -164,10 +164,10 @@ func (c *client) note(f func()) {
 }
 
 // stderr collects what a program says there.
-type stderr client
+type stderr editor
 
 func (s *stderr) Write(b []byte) (int, error) {
-	(*client)(s).note(func() { s.stderr = append(s.stderr, b...) })
+	(*editor)(s).note(func() { s.stderr = append(s.stderr, b...) })
 	return len(b), nil
 }
 
@@ -186,11 +186,11 @@ func allowFirst(frame gjson.Result) string {
 }
 
 // silent leaves the agent's requests without an answer from now on.
-func (c *client) silent() {
+func (c *editor) silent() {
 	c.note(func() { c.answer = nil })
 }
 
-func (c *client) send(text string) {
+func (c *editor) send(text string) {
 	c.sending.Lock()
 	defer c.sending.Unlock()
 	c.sent.WriteString(text + "\n")
@@ -200,27 +200,27 @@ func (c *client) send(text string) {
 }
 
 // written is everything that was sent so far.
-func (c *client) written() string {
+func (c *editor) written() string {
 	c.sending.Lock()
 	defer c.sending.Unlock()
 	return c.sent.String()
 }
 
 // request sends a request and returns its id.
-func (c *client) request(method, params string) int {
+func (c *editor) request(method, params string) int {
 	id := c.nextID
 	c.nextID++
 	c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, id, method, params))
 	return id
 }
 
-func (c *client) notify(method, params string) {
+func (c *editor) notify(method, params string) {
 	c.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":%q,"params":%s}`, method, params))
 }
 
 // await returns the index of the first line from the given one on that is
 // wanted; -1 if the output ended without it.
-func (c *client) await(from int, what string, wanted func(line) bool) int {
+func (c *editor) await(from int, what string, wanted func(line) bool) int {
 	c.t.Helper()
 	late := time.NewTimer(patience)
 	defer late.Stop()
@@ -245,7 +245,7 @@ func (c *client) await(from int, what string, wanted func(line) bool) int {
 }
 
 // must is await for what has to come.
-func (c *client) must(from int, what string, wanted func(line) bool) int {
+func (c *editor) must(from int, what string, wanted func(line) bool) int {
 	c.t.Helper()
 	at := c.await(from, what, wanted)
 	if at < 0 {
@@ -265,24 +265,24 @@ func isUpdate(kind string) func(line) bool {
 }
 
 // answerTo waits for the answer to a request.
-func (c *client) answerTo(id int) line {
+func (c *editor) answerTo(id int) line {
 	c.t.Helper()
 	return c.line(c.must(0, fmt.Sprintf("the answer to %d", id), isAnswer(id)))
 }
 
-func (c *client) call(method, params string) line {
+func (c *editor) call(method, params string) line {
 	c.t.Helper()
 	return c.answerTo(c.request(method, params))
 }
 
-func (c *client) line(i int) line {
+func (c *editor) line(i int) line {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.lines[i]
 }
 
 // count is how many lines have come.
-func (c *client) count() int {
+func (c *editor) count() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.lines)
@@ -290,7 +290,7 @@ func (c *client) count() int {
 
 // since are the lines from the given one up to, and without, the other; to the
 // last that came for -1.
-func (c *client) since(from, to int) []line {
+func (c *editor) since(from, to int) []line {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if to < 0 {
@@ -300,7 +300,7 @@ func (c *client) since(from, to int) []line {
 }
 
 // awaitErr waits for a text on stderr.
-func (c *client) awaitErr(text string) {
+func (c *editor) awaitErr(text string) {
 	c.t.Helper()
 	late := time.NewTimer(patience)
 	defer late.Stop()
@@ -319,7 +319,7 @@ func (c *client) awaitErr(text string) {
 	}
 }
 
-func (c *client) errText() string {
+func (c *editor) errText() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return string(c.stderr)
@@ -337,7 +337,7 @@ func spoken(lines []line) string {
 }
 
 // wait waits for the end of the program.
-func (c *client) wait() *os.ProcessState {
+func (c *editor) wait() *os.ProcessState {
 	c.t.Helper()
 	select {
 	case <-c.exited:
@@ -347,21 +347,21 @@ func (c *client) wait() *os.ProcessState {
 	return c.cmd.ProcessState
 }
 
-func (c *client) closeInput() {
+func (c *editor) closeInput() {
 	c.sending.Lock()
 	defer c.sending.Unlock()
 	c.stdin.Close()
 }
 
 // signal goes to the whole group, as pi and a terminal send it.
-func (c *client) signal(sig syscall.Signal) {
+func (c *editor) signal(sig syscall.Signal) {
 	if err := syscall.Kill(-c.cmd.Process.Pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
 		c.t.Errorf("sending %v: %v", sig, err)
 	}
 }
 
 // end is the last thing of every client.
-func (c *client) end() {
+func (c *editor) end() {
 	c.closeInput()
 	select {
 	case <-c.exited:

@@ -36,7 +36,10 @@ session ids and working directory. Give it to a client in the place of its agent
 error that says what the nearest one has different, which is told on stderr, too; the exit code is then 1.
 
 With --as-client the recorded client drives the agent behind --. The exit code is 1 if a request that was answered in the recording
-has no answer now. acp-shim diff compares the new capture with the old one.`
+has no answer now. acp-shim diff compares the new capture with the old one.
+
+  acp-shim replay run.jsonl                             in a client's configuration, as its agent
+  acp-shim replay --as-client run.jsonl -- agy_acp_server.par`
 }
 
 func (c replayCmd) Run() error {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -66,12 +67,17 @@ func run(set *settings.Settings) int {
 		return complain(err)
 	}
 	defer s.chain.close()
+	if s.chain.logins != nil {
+		taps = append(taps, s.chain.logins)
+	}
+	taps, policy, endStatus := s.feedStatus(taps, s.chain.policy)
+	defer endStatus()
 
 	nonce := make([]byte, 6)
 	rand.Read(nonce)
 	s.loop = proxy.New(proxy.Config{
 		Options: proxy.Options{
-			Chain: s.chain.list, Taps: taps, Policy: s.chain.policy, Guess: s.chain.guess,
+			Chain: s.chain.list, Taps: taps, Policy: policy, Guess: s.chain.guess,
 			Nonce: hex.EncodeToString(nonce), MaxAgents: set.MaxAgents, Standby: set.Standby == "auto" && runtime.GOOS != "windows", // a start there unpacks 1.2 GB
 			IdleTimeout: set.IdleTimeout,
 		},
@@ -154,7 +160,7 @@ func (s *shim) startAgent(gen int) (proxy.Process, error) {
 		return nil, err
 	}
 	return proxy.Command(proxy.Spec{
-		Path: f.Path, Args: f.Args, Env: agentEnv(), ExtraEnv: f.Env, RunID: s.run, Gen: gen, PrivateTemp: s.set.PrivateTemp,
+		Path: f.Path, Args: f.Args, Env: agentEnv(), ExtraEnv: slices.Concat(f.Env, s.chain.loginEnv()), RunID: s.run, Gen: gen, PrivateTemp: s.set.PrivateTemp,
 		Stderr: agent.SkipLines(s.chain.noisy, func(line []byte) { s.agentStderr(gen, line) }),
 		StderrLost: func(lines int, bytes int64) {
 			s.log.Warn("lines of the agent's stderr were lost", "agent", gen, "lines", lines)
@@ -183,6 +189,7 @@ func agentEnv() []string {
 // being ended is for the log and the capture: some clients show every byte of
 // stderr as an error.
 func (s *shim) agentStderr(gen int, line []byte) {
+	s.chain.loginLine(line)
 	if s.loop.Ending(gen) {
 		s.log.Debug("stderr of a process that is being ended", "agent", gen, "line", string(record.RedactText(line)))
 	} else {

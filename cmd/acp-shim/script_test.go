@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"acp-shim/internal/scripts"
 )
 
 // TestScripts runs the scripts in testdata/script. The test binary plays the
@@ -35,9 +37,9 @@ func TestScripts(t *testing.T) {
 			env.Setenv("GORACE", "atexit_sleep_ms=0")
 			env.Setenv("HOME", home)
 			env.Setenv("GEMINI_HOME", filepath.Join(env.WorkDir, "gemini"))
-			return os.Mkdir(home, 0o755)
+			return os.MkdirAll(home, 0o755) // a script may have put files there
 		},
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"talk": talk},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"talk": talk, "zip": scripts.Zip, "publish": publish, "browse": scripts.Browse, "unpack": unpack},
 	})
 }
 

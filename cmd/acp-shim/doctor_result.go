@@ -1,0 +1,102 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+	"github.com/tidwall/jsonc"
+
+	"acp-shim/internal/doctor"
+	"acp-shim/internal/settings"
+	"acp-shim/rewrite"
+)
+
+func newDoctorResult(all []doctor.Finding) doctorResult {
+	r := doctorResult{Version: version(), OS: runtime.GOOS, Arch: runtime.GOARCH, At: time.Now().UTC().Truncate(time.Second), Findings: all}
+	for _, f := range all {
+		switch {
+		case f.Fixed:
+		case f.Level == doctor.Problem:
+			r.Problems++
+		case f.Level == doctor.Warning:
+			r.Warnings++
+		}
+		if f.Fixable() && f.FixError == "" {
+			r.Fixable++
+		}
+	}
+	return r
+}
+
+func (r doctorResult) print(w io.Writer) error {
+	b, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(escaped(b), '\n'))
+	return err
+}
+
+// doctorServers are the MCP servers that the settings inject, by name and address.
+// What is wrong with them the injector says, as it does at a start.
+func doctorServers(set *settings.Settings) ([]doctor.Server, error) {
+	in, err := rewrite.NewInjector(rewrite.InjectOptions{
+		Bridge: set.Bridge, BridgeToken: set.BridgeToken, MCP: set.MCP, MCPHeaders: set.MCPHeaders, MCPStdio: set.MCPStdio,
+		MCPConfig: expandHome(set.MCPConfig), Override: set.MCPOverride,
+	})
+	if err != nil {
+		return nil, err
+	}
+	in.Close()
+	var list []doctor.Server
+	if set.Bridge != "" {
+		list = append(list, doctor.Server{Name: rewrite.BridgeName, URL: set.Bridge})
+	}
+	for _, x := range set.MCP {
+		name, url, _ := strings.Cut(x, "=")
+		list = append(list, doctor.Server{Name: name, URL: url})
+	}
+	for _, x := range set.MCPStdio {
+		name, command, _ := strings.Cut(x, "=")
+		if words := strings.Fields(command); len(words) > 0 {
+			command = strings.Trim(words[0], `"'`)
+		}
+		list = append(list, doctor.Server{Name: name, Command: command})
+	}
+	if set.MCPConfig != "" {
+		list = append(list, fileServers(expandHome(set.MCPConfig))...)
+	}
+	return list, nil
+}
+
+// fileServers are those of a file that the injector takes.
+func fileServers(path string) (list []doctor.Server) {
+	b, err := readSmall(path)
+	if err != nil {
+		return nil
+	}
+	all := gjson.ParseBytes(jsonc.ToJSON([]byte(strings.TrimPrefix(string(b), "\ufeff"))))
+	if all.IsObject() {
+		all = all.Get("mcpServers")
+	}
+	all.ForEach(func(key, x gjson.Result) bool {
+		s := doctor.Server{Name: x.Get("name").Str, Command: x.Get("command").Str}
+		if all.IsObject() {
+			s.Name = key.Str
+		}
+		for _, name := range []string{"url", "serverUrl", "httpUrl"} {
+			if u := x.Get(name).Str; u != "" {
+				s.URL = u
+			}
+		}
+		if !x.Get("disabled").Bool() {
+			list = append(list, s)
+		}
+		return true
+	})
+	return list
+}

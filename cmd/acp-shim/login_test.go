@@ -1,0 +1,139 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"acp-shim/internal/login"
+)
+
+const (
+	helloParams  = `{"protocolVersion":1,"clientCapabilities":{}}`
+	oauthPersona = `{"methodId":"oauth-personal"}`
+)
+
+// headless is a machine that nobody looks at.
+var headless = []string{"DISPLAY=", "WAYLAND_DISPLAY=", "BROWSER=", "SSH_CONNECTION=10.0.0.1 2 10.0.0.2 22"}
+
+// finishLogin is what the browser does when somebody has logged in.
+func finishLogin(t *testing.T, p login.Page) {
+	t.Helper()
+	r, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/?code=abc", p.Port))
+	if err != nil {
+		t.Fatal(err)
+	}
+	io.Copy(io.Discard, r.Body)
+	r.Body.Close()
+	if r.StatusCode != 200 {
+		t.Fatal(r.Status)
+	}
+}
+
+// TestLoginPage is the quirk login-page: on the bare agent authenticate waits until
+// the login is given up, and the page is seen nowhere; through the shim the client
+// gets it.
+func TestLoginPage(t *testing.T) {
+	t.Run("bare", func(t *testing.T) {
+		t.Parallel()
+		s := newStage(t)
+		c := s.start(s.sim("rc01", "--login", "none", "--login-url", "nowhere", "--login-window", "500ms"), headless...)
+		c.call("initialize", helloParams)
+		r := c.call("authenticate", oauthPersona)
+		if strings.Contains(r.Raw+c.errText(), "https://") || !strings.Contains(r.Get("error.message").Str, "Timed out") {
+			t.Errorf("the problem does not show: %s %s", r.Raw, c.errText())
+		}
+	})
+	t.Run("off", func(t *testing.T) {
+		t.Parallel()
+		s := newStage(t)
+		c := s.start(append([]string{s.shim, "--profile=agy", "--quirk=login-page=off", "--"}, s.sim("rc01", "--login", "none", "--login-url", "nowhere", "--login-window", "500ms")...), headless...)
+		c.call("initialize", helloParams)
+		if r := c.call("authenticate", oauthPersona); strings.Contains(r.Raw+c.errText(), "https://") {
+			t.Errorf("switched off: %s %s", r.Raw, c.errText())
+		}
+	})
+	for _, row := range []struct{ name, build, where string }{
+		{"by the browser", "rc01", "nowhere"}, {"on stdout", "rc01", "stdout"}, {"on stderr", "1.3.0", "stderr"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			env := headless
+			capture := filepath.Join(s.home, "capture.jsonl")
+			c := s.start(append([]string{s.shim, "--profile=agy", "--record=" + capture, "--"}, s.sim(row.build, "--login", "none", "--login-url", row.where)...), env...)
+			c.call("initialize", helloParams)
+			r := c.call("authenticate", oauthPersona)
+			p, ok := login.Find([]byte(r.Get("error.message").Str))
+			if !ok || r.Get("error.code").Int() != -32000 || !strings.Contains(r.Get("error.message").Str, fmt.Sprintf("ssh -N -L %d:127.0.0.1:%d ", p.Port, p.Port)) {
+				t.Fatalf("authenticate was answered %s", r.Raw)
+			}
+			c.awaitErr("acp-shim: " + p.Advice()[:20])
+			// The next one waits for the same login, and has its outcome.
+			again := c.request("authenticate", oauthPersona)
+			c.call("session/list", `{}`)
+			finishLogin(t, p)
+			if r := c.answerTo(again); !r.Get("result").Exists() {
+				t.Errorf("the login that was begun before came to %s", r.Raw)
+			}
+			if s := c.session(); s == "" {
+				t.Error("no session can be opened")
+			}
+			c.end()
+			for _, path := range []string{capture, filepath.Join(s.home, ".local", "state", "acp-shim", "logs", "acp-shim.log")} {
+				if b, err := os.ReadFile(path); err != nil || strings.Contains(string(b), p.URL[strings.Index(p.URL, "state="):][:20]) {
+					t.Errorf("%s has the page's secret, or is not there: %v", path, err)
+				}
+			}
+			if left, _ := filepath.Glob(filepath.Join(s.home, ".local", "state", "acp-shim", "browser", "opened", "*")); len(left) > 0 {
+				t.Errorf("left behind: %v", left)
+			}
+		})
+	}
+}
+
+// TestLoginPageWithABrowser has the browser run that was set, and nothing else
+// happens: not on stderr, and not to authenticate before the agent answers.
+func TestLoginPageWithABrowser(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	got := filepath.Join(s.home, "got")
+	browser := filepath.Join(s.home, "firefox")
+	if err := os.WriteFile(browser, []byte("#!/bin/sh\necho \"$1\" >"+got+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c := s.start(append([]string{s.shim, "--profile=agy", "--"}, s.sim("rc01", "--login", "none", "--login-url", "nowhere", "--login-window", "4500ms")...),
+		"DISPLAY=:0", "SSH_CONNECTION=", "BROWSER="+browser)
+	c.call("initialize", helloParams)
+	r := c.call("authenticate", oauthPersona)
+	b, _ := os.ReadFile(got)
+	p, ok := login.Find(b)
+	if !ok {
+		t.Fatalf("the browser was given %q", b)
+	}
+	if strings.Contains(c.errText(), "acp-shim") {
+		t.Errorf("stderr: %s", c.errText())
+	}
+	if m := r.Get("error.message").Str; !strings.Contains(m, "Timed out") || !strings.Contains(m, p.URL) || !strings.Contains(m, "acp-shim login") {
+		t.Errorf("the login that nobody finished came to %s", r.Raw)
+	}
+}
+
+// TestLoginWaitsForAProcessThatEnds has the second authenticate answered, too.
+func TestLoginWaitsForAProcessThatEnds(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	c := s.start(append([]string{s.shim, "--profile=agy", "--"}, s.sim("rc01", "--login", "none", "--login-url", "nowhere", "--login-window", "5s")...), headless...)
+	c.call("initialize", helloParams)
+	c.call("authenticate", oauthPersona)
+	again := c.request("authenticate", oauthPersona)
+	if r := c.answerTo(again); !strings.Contains(r.Get("error.message").Str, "Timed out") {
+		t.Errorf("it came to %s", r.Raw)
+	}
+}
