@@ -31,6 +31,10 @@ type part struct {
 		Name string         `json:"name"`
 		Args map[string]any `json:"args"`
 	} `json:"functionCall,omitempty"`
+	InlineData *struct {
+		MimeType string `json:"mimeType"`
+		Data     []byte `json:"data"`
+	} `json:"inlineData,omitempty"`
 	FunctionResponse *struct {
 		Name     string          `json:"name"`
 		Response json.RawMessage `json:"response"`
@@ -70,9 +74,7 @@ func (m *model) requests() []string {
 
 func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body) // cut short, it does not parse
-	var asked struct {
-		Contents []content `json:"contents"`
-	}
+	var asked question
 	err := json.Unmarshal(body, &asked)
 	m.mu.Lock()
 	m.seen = append(m.seen, fmt.Sprint(r.URL.Path, " ", err))
@@ -82,12 +84,22 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, `{"error":{"code":400,"message":"not understood"}}`, http.StatusBadRequest)
 	case strings.HasSuffix(r.URL.Path, ":streamGenerateContent"):
 		w.Header().Set("Content-Type", "text/event-stream")
-		m.stream(w, r, asked.Contents)
+		m.stream(w, r, asked)
 	case strings.HasSuffix(r.URL.Path, ":countTokens"):
 		_, _ = io.WriteString(w, `{"totalTokens":7}`)
 	default:
 		_, _ = w.Write(candidate(part{Text: "A short answer."}, true))
 	}
+}
+
+// question is what the model is asked with.
+type question struct {
+	Contents []content `json:"contents"`
+	Tools    []struct {
+		FunctionDeclarations []struct {
+			Name string `json:"name"`
+		} `json:"functionDeclarations"`
+	} `json:"tools"`
 }
 
 func candidate(p part, last bool) []byte {
@@ -108,13 +120,29 @@ func candidate(p part, last bool) []byte {
 	return b
 }
 
-func (m *model) stream(w http.ResponseWriter, r *http.Request, contents []content) {
+func (m *model) stream(w http.ResponseWriter, r *http.Request, asked question) {
+	contents := asked.Contents
 	event := func(p part, last bool) bool {
 		_, err := fmt.Fprintf(w, "data: %s\r\n\r\n", candidate(p, last))
 		if f, ok := w.(http.Flusher); ok {
 			f.Flush()
 		}
 		return err == nil && r.Context().Err() == nil
+	}
+	if parts, ok := asked.plain(); ok {
+		for i, p := range parts {
+			if !event(p, i == len(parts)-1) {
+				m.hung <- struct{}{}
+				return
+			}
+			if len(parts) > 2 {
+				select {
+				case <-r.Context().Done():
+				case <-time.After(2 * time.Millisecond):
+				}
+			}
+		}
+		return
 	}
 	var text string
 	for _, p := range contents[len(contents)-1].Parts {
