@@ -58,3 +58,32 @@ func settingsTable() string {
 	}
 	return b.String()
 }
+
+// TestReadmesWalkIsTested holds the README's first page to the walk that e2e takes.
+func TestReadmesWalkIsTested(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	walk, err := os.ReadFile("../../e2e/testdata/walk.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, page, _ := strings.Cut(string(readme), "## From nothing to an editor\n")
+	page, _, _ = strings.Cut(page, "\n## ")
+	n := 0
+	for line := range strings.Lines(page) {
+		command, ok := strings.CutPrefix(line, "$ ")
+		if !ok {
+			continue
+		}
+		n++
+		command, _, _ = strings.Cut(command, "#")
+		if !strings.Contains(string(walk), "exec "+strings.TrimSpace(command)) {
+			t.Errorf("the walk does not take the step %s", command)
+		}
+	}
+	if n < 8 {
+		t.Errorf("the first page has %d steps", n)
+	}
+}
