@@ -10,6 +10,7 @@ import (
 	"iter"
 	"math"
 	"os"
+	"sync/atomic"
 )
 
 // maxLine is the longest line that is read: the longest frame that the shim
@@ -93,6 +94,7 @@ type Capture struct {
 	// Header is that of its first line, nil where that line is no header.
 	Header *Header
 	file   *os.File
+	done   atomic.Int64
 }
 
 // Open opens a capture to be read. One that has been compressed since, and so is
@@ -130,8 +132,31 @@ func Open(path string) (*Capture, error) {
 // called again, also while another loop is running.
 func (c *Capture) Entries() iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		Read(io.NewSectionReader(c.file, 0, math.MaxInt64))(yield)
+		c.done.Store(0)
+		Read(&counted{io.NewSectionReader(c.file, 0, math.MaxInt64), &c.done})(yield)
 	}
+}
+
+// Progress is how many bytes of the file the last loop over its entries has read, and
+// how many there are. It may be called from any goroutine.
+func (c *Capture) Progress() (done, size int64) {
+	info, err := c.file.Stat()
+	if err != nil {
+		return 0, 0
+	}
+	return c.done.Load(), info.Size()
+}
+
+// counted counts what is read.
+type counted struct {
+	r    io.Reader
+	done *atomic.Int64
+}
+
+func (c *counted) Read(b []byte) (int, error) {
+	n, err := c.r.Read(b)
+	c.done.Add(int64(n))
+	return n, err
 }
 
 // Close closes the file. Loops over its entries end with an error.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -215,5 +217,35 @@ func TestReadLongLine(t *testing.T) {
 	}
 	if len(errs) != 1 || !strings.Contains(errs[0], "longer than") || frames != 8 {
 		t.Errorf("%d entries, %q", frames, errs)
+	}
+}
+
+// TestProgress goes from nothing to the whole file.
+func TestProgress(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "capture.jsonl")
+	text := `{"format":"acp-shim-capture","version":1,"start":"2026-11-30T11:20:00Z","shim":"x","pid":1,"redacted":true,"agent":{}}` + "\n"
+	for i := range 5000 {
+		text += fmt.Sprintf(`{"seq":%d,"t":%d,"event":"note","text":"%0200d"}`+"\n", i+1, i+1, i)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	half := false
+	for e, err := range c.Entries() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Seq == 2500 {
+			done, size := c.Progress()
+			half = done > size/3 && done < size
+		}
+	}
+	if done, size := c.Progress(); !half || done != size || size != int64(len(text)) {
+		t.Errorf("half way %v, at the end %d of %d", half, done, size)
 	}
 }

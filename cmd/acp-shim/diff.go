@@ -26,7 +26,7 @@ func (d diffCmd) Run() error {
 	for i, path := range []string{d.A, d.B} {
 		shapes[i] = compare.NewShape()
 		var lost damage
-		err := records(captures([]string{path}), &lost, func(r *trace.Record) error {
+		err := records(captures([]string{path}, true), &lost, func(r *trace.Record) error {
 			shapes[i].Add(r)
 			return nil
 		})

@@ -57,7 +57,7 @@ func (c exportCmd) Run() error {
 
 // pass leads the capture through an exporter.
 func (c exportCmd) pass(d *damage, e exchange.Exporter) error {
-	if err := records(captures(c.File), d, func(r *trace.Record) error { return e.Add(r) }); err != nil {
+	if err := records(captures(c.File, true), d, func(r *trace.Record) error { return e.Add(r) }); err != nil {
 		return err
 	}
 	return e.End()
@@ -103,7 +103,7 @@ func (c *exportCmd) inspector(w io.Writer) (exchange.Exporter, error) {
 		}
 	}
 	count := exchange.Count{Wire: c.wire()}
-	for r, err := range trace.Read(captures(c.File)) {
+	for r, err := range trace.Read(captures(c.File, true)) {
 		if err == nil {
 			count.Add(r)
 		}

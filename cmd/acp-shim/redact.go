@@ -136,7 +136,7 @@ func rereadable(name string) (open func() (io.ReadCloser, error), done func(), e
 		if _, err := os.Stat(name); err != nil {
 			name += ".zst" // compressed since
 		}
-		return func() (io.ReadCloser, error) { return os.Open(name) }, func() {}, nil
+		return func() (io.ReadCloser, error) { return openWatched(name) }, func() {}, nil
 	}
 	f, err := os.CreateTemp("", "acp-shim-redact-*")
 	if err != nil {
@@ -156,7 +156,7 @@ func rereadable(name string) (open func() (io.ReadCloser, error), done func(), e
 		return nil, nil, errors.New("what standard input holds is no capture")
 	}
 	c.Close()
-	return func() (io.ReadCloser, error) { return os.Open(f.Name()) }, done, nil
+	return func() (io.ReadCloser, error) { return openWatched(f.Name()) }, done, nil
 }
 
 // write makes the output file in one step: there is never half of one.

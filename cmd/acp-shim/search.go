@@ -59,7 +59,7 @@ func (c searchCmd) Run() error {
 		err := capturesIn(path, func(path string) {
 			s := &show.Search{Pattern: re}
 			in(path, func() error {
-				return records(captures([]string{path}), &damage{}, func(r *trace.Record) error {
+				return records(captures([]string{path}, false), &damage{}, func(r *trace.Record) error {
 					f := s.In(r)
 					if f == nil || !wanted(r) {
 						return nil

@@ -63,7 +63,7 @@ func (c showCmd) Run() error {
 		}
 	}
 	if entries == nil {
-		entries = captures(c.File)
+		entries = captures(c.File, false)
 	}
 	var each func(*trace.Record) error
 	see := func(*trace.Record) {}

@@ -14,11 +14,12 @@ import (
 const fromStdin = "-"
 
 // captures are the entries of captures, one after the other: files of one run, in
-// their order, are read as one.
-func captures(paths []string) iter.Seq2[record.Entry, error] {
+// their order, are read as one. silent tells that nothing is printed while they are
+// read.
+func captures(paths []string, silent bool) iter.Seq2[record.Entry, error] {
 	return func(yield func(record.Entry, error) bool) {
 		for _, path := range paths {
-			entries, done, err := capture(path)
+			entries, done, err := capture(path, silent)
 			if err != nil {
 				yield(record.Entry{}, err)
 				return
@@ -34,7 +35,7 @@ func captures(paths []string) iter.Seq2[record.Entry, error] {
 	}
 }
 
-func capture(path string) (entries iter.Seq2[record.Entry, error], done func(), err error) {
+func capture(path string, silent bool) (entries iter.Seq2[record.Entry, error], done func(), err error) {
 	if path == fromStdin {
 		return record.Read(os.Stdin), func() {}, nil
 	}
@@ -42,7 +43,8 @@ func capture(path string) (entries iter.Seq2[record.Entry, error], done func(), 
 	if err != nil {
 		return nil, nil, err
 	}
-	return c.Entries(), func() { c.Close() }, nil
+	stop := watchReading(path, c.Progress, silent)
+	return c.Entries(), func() { stop(); c.Close() }, nil
 }
 
 // inFile says which file an error is about. A damaged line stays one.

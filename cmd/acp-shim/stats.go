@@ -27,7 +27,7 @@ func (c statsCmd) Run() error {
 		}
 	}
 	d := &damage{}
-	err := records(captures(c.File), d, func(r *trace.Record) error {
+	err := records(captures(c.File, false), d, func(r *trace.Record) error {
 		s.Add(r)
 		return t.err
 	})

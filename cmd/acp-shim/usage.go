@@ -84,7 +84,7 @@ func (c usageCmd) captures(b *book) error {
 	for _, path := range c.Path {
 		var failure error
 		err := capturesIn(path, func(file string) {
-			err := records(captures([]string{file}), d, func(r *trace.Record) error {
+			err := records(captures([]string{file}, true), d, func(r *trace.Record) error {
 				collect.Add(r)
 				return nil
 			})

@@ -21,7 +21,7 @@ type validateCmd struct {
 func (v validateCmd) Run() error {
 	var report schema.Report
 	var d damage
-	err := records(captures(v.File), &d, func(r *trace.Record) error {
+	err := records(captures(v.File, true), &d, func(r *trace.Record) error {
 		if r.Kind == trace.Header || r.Kind == trace.Event {
 			return nil
 		}

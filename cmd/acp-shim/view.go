@@ -37,7 +37,7 @@ func (c viewCmd) Run() error {
 	defer p.Close()
 	p.Title = title(c.File)
 	d := &damage{}
-	err = records(captures(c.File), d, p.Add)
+	err = records(captures(c.File, true), d, p.Add)
 	if errors.Is(err, view.ErrFull) {
 		d.end()
 	} else if err != nil {
