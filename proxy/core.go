@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"time"
+
+	"acp-shim/internal/wire"
 )
 
 // Options are what the core is told at the start.
@@ -96,9 +98,11 @@ type Core struct {
 	code     int  // the exit code
 	lastExit string
 
-	steps []*Step
-	msg   Message
-	frame Frame
+	steps   []*Step
+	msg     Message
+	parser  wire.Parser // of what the agents say
+	ofTools wire.ByForm[bool]
+	frame   Frame
 }
 
 func newCore(fx effects, opt Options) *Core {
@@ -150,9 +154,10 @@ func (c *Core) call(s *Step, at int, m *Message, f func(Interceptor, *Step, *Mes
 type Fatal interface{ Fatal() }
 
 func (c *Core) guarded(s *Step, m *Message, f func(Interceptor, *Step, *Message)) (ok bool) {
-	var before Message
+	var raw []byte
+	var edits []wire.Edit
 	if m != nil {
-		before = *m
+		raw, edits = m.Raw, m.Edits()
 	}
 	defer func() {
 		if ok {
@@ -163,7 +168,7 @@ func (c *Core) guarded(s *Step, m *Message, f func(Interceptor, *Step, *Message)
 			panic(p)
 		}
 		if m != nil {
-			*m = before
+			m.Restore(raw, edits)
 		}
 		s.verbs = s.verbs[:0]
 		c.fx.log(slog.LevelError, "an interceptor panicked; its changes are dropped",

@@ -11,7 +11,7 @@ import (
 // agentLine is the event that a line came from process gen.
 func (c *Core) agentLine(gen int, line []byte) {
 	m := &c.msg
-	m.Parse(line)
+	c.parser.Parse(m, line)
 	from := AgentPeer(gen)
 	a := c.agentOf(gen)
 	if a == nil || a.state >= condemned {
@@ -92,7 +92,9 @@ func (c *Core) agentTells(a *Agent, m *Message) {
 				c.tap(AgentPeer(a.gen), Nobody, m.Raw, m, "not its session", false)
 				return
 			}
-			s.note(m)
+			if c.ofTools.Of(m, speaksOfTools) {
+				s.note(m)
+			}
 		}
 	}
 	c.pass(a, m, nil, nil)

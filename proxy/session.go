@@ -122,9 +122,6 @@ func (c *Core) forgetSession(s *Session) {
 
 // note keeps what an update tells about the session's tools.
 func (s *Session) note(m *Message) {
-	if !bytes.Contains(m.Raw, toolWord) {
-		return
-	}
 	u := gjson.GetBytes(m.Text(m.Params), "update")
 	switch u.Get("sessionUpdate").Str {
 	case "tool_call", "tool_call_update":
@@ -152,6 +149,8 @@ func (s *Session) note(m *Message) {
 // toolWord is in every update of a tool call. It begins with a byte that is rare
 // in frames: a search stops at each one that is like its first.
 var toolWord = []byte("_call")
+
+func speaksOfTools(m *Message) bool { return bytes.Contains(m.Raw, toolWord) }
 
 // admits tells that a frame may be sent for the session now.
 func (s *Session) admits(m *Message) bool {

@@ -26,9 +26,30 @@ const (
 // look is the look at the frame of this step, as the rows before have left it.
 func (r *Rewriter) look(m *proxy.Message) look {
 	if len(m.Raw) == 0 || len(r.seen.bytes) != len(m.Raw) || &r.seen.bytes[0] != &m.Raw[0] {
-		r.seen = lookAt(m)
+		f := r.forms.Of(m, formOf)
+		if !f.known {
+			r.seen = lookAt(m)
+			return r.seen
+		}
+		r.seen = look{kind: f.kind, bytes: m.Raw}
+		if f.kind == messageChunk {
+			r.seen.text = m.Text(m.Varies)
+		}
 	}
 	return r.seen
+}
+
+// form is a look at all frames that differ in one string; it is known where that is
+// the text of the chunk, or where the look has none.
+type form struct {
+	known bool
+	kind  updateKind
+}
+
+func formOf(m *proxy.Message) form {
+	l := lookAt(m)
+	ofText := l.text != nil && cap(m.Raw)-cap(l.text) == m.Varies.Off // it begins there
+	return form{m.Form != 0 && (l.kind != messageChunk || ofText), l.kind}
 }
 
 func lookAt(m *proxy.Message) look {

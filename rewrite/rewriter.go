@@ -38,7 +38,8 @@ type Rewriter struct {
 
 	// Owned by the loop's lock.
 	turns    map[*proxy.Session]*turn
-	seen     look            // at the frame of the step
+	seen     look // at the frame of the step
+	forms    wire.ByForm[form]
 	modes    []string        // that the agent offers
 	noModel  map[string]bool // builds that answered set_model with -32601
 	learned  Learned

@@ -305,3 +305,24 @@ func BenchmarkPlainChunk(b *testing.B) {
 		})
 	}
 }
+
+// TestLooksByForm has what is known of a form no other than what a look finds.
+func TestLooksByForm(t *testing.T) {
+	rw := newRewriter(t)
+	p, m := &wire.Parser{}, &proxy.Message{}
+	for _, frame := range []string{
+		`{"method":"session/update","params":{"sessionId":"s","update":{"content":{"text":"%s","type":"text"},"sessionUpdate":"agent_message_chunk"}}}`,
+		`{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_thought_chunk","content":{"text":"%s","type":"text"}}}}`,
+		`{"method":"session/update","params":{"sessionId":"s","update":{"_meta":{"text":"%s"},"content":{"text":"fixed"},"sessionUpdate":"agent_message_chunk"}}}`,
+		`{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call_update","content":[{"content":{"text":"%s"}}]}}}`,
+		`{"method":"session/update","params":{"text":"%s","sessionId":"s","update":{"content":{},"sessionUpdate":"agent_message_chunk"}}}`,
+	} {
+		for _, text := range []string{"", "one", "two", `a \"b\"`, ""} {
+			p.Parse(m, fmt.Appendf(nil, frame+"\n", text))
+			rw.seen = look{}
+			if got, want := rw.look(m), lookAt(m); got.kind != want.kind || string(got.text) != string(want.text) || (got.text == nil) != (want.text == nil) {
+				t.Errorf("%s: %d %q, and a look finds %d %q", m.Raw, got.kind, got.text, want.kind, want.text)
+			}
+		}
+	}
+}

@@ -67,6 +67,7 @@ type Watch struct {
 	opt      Options
 	known    map[string]bool // builds that are latched
 	sessions map[string]*watched
+	forms    wire.ByForm[bool]
 }
 
 // watched is one session.
@@ -113,6 +114,8 @@ func (w *Watch) Summary() []byte {
 // is like its first.
 var words = [][]byte{[]byte("_meta"), []byte("usage")}
 
+func mayCountIn(m *proxy.Message) bool { return mayCount(m.Raw) }
+
 func mayCount(raw []byte) bool {
 	for _, w := range words {
 		if bytes.Contains(raw, w) {
@@ -144,7 +147,7 @@ func (w *Watch) FromAgent(s *proxy.Step, m *proxy.Message) {
 	if !update && m.Result.Found() && SetsModel(s.Request().Method) {
 		w.answered(s, m)
 	}
-	if mayCount(m.Raw) && (update || m.Result.Found()) {
+	if w.forms.Of(m, mayCountIn) && (update || m.Result.Found()) {
 		w.reported(s, m)
 	}
 	if sess != nil && !update && s.Request().Method == acp.AgentMethodSessionPrompt {

@@ -57,6 +57,12 @@ type Message struct {
 	// Peers disagree on which one counts, so such a frame is never changed.
 	Twice bool
 
+	// Form tells frames that a [Parser] has seen to differ in nothing but one string:
+	// they have the same Form, which is not 0, and Varies is where the string's text
+	// stands, without its quotes. A change makes it 0.
+	Form   uint32
+	Varies Span
+
 	edits   []Edit
 	checked bool // valid was computed for Raw
 	valid   bool
@@ -117,6 +123,15 @@ func (m *Message) Splice(at, n int, text string) bool {
 	m.Parse(raw)
 	m.edits = edits
 	return true
+}
+
+// Restore makes the message again what it was when Raw and Edits had these values.
+func (m *Message) Restore(raw []byte, edits []Edit) {
+	if len(raw) == len(m.Raw) && (len(raw) == 0 || &raw[0] == &m.Raw[0]) {
+		return
+	}
+	m.Parse(raw)
+	m.edits = edits
 }
 
 // Undo gives back the bytes that a frame had before its edits.
