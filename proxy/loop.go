@@ -104,9 +104,10 @@ type proc struct {
 }
 
 // pauseAbove is how much may wait for the client before agents are read no
-// further; blockedAbove how much may wait for an agent that takes nothing.
+// further: so little that the buffer for it is used again and again. blockedAbove is
+// how much may wait for an agent that takes nothing.
 const (
-	pauseAbove = 16 << 20
+	pauseAbove = 512 << 10
 	// pauseAlways is the same for an agent that owes an answer.
 	pauseAlways  = 128 << 20
 	blockedAbove = 64 << 20

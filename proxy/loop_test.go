@@ -222,7 +222,7 @@ func TestSlowReaderGetsAll(t *testing.T) {
 	r := newRig(t, Options{})
 	a := r.agent()
 	line := []byte(`{"method":"x","params":"` + strings.Repeat("y", 1000) + `"}` + "\n")
-	const lines = 5000
+	const lines = pauseAbove / 1100
 	a.say.Write(bytes.Repeat(line, lines))
 	r.send.Close()
 	a.quit()
