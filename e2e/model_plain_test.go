@@ -76,12 +76,15 @@ func (q question) plain() (parts []part, ok bool) {
 
 func say(text string) []part { return []part{{Text: text}} }
 
-// asked is the text of the last sentence that the model knows.
+// asked is the text of the last sentence that the model knows. A resource may
+// stand before it, or behind.
 func (q question) asked() (text string) {
-	known := regexp.MustCompile(`^(Reply with exactly|Write the numbers|Create the file|Read the file|Run the shell|Call the tool|Remember the word|Which |What )`)
-	for _, p := range q.Contents[len(q.Contents)-1].Parts {
-		if known.MatchString(p.Text) {
-			text = p.Text
+	known := regexp.MustCompile(`(Reply with exactly: |Write the numbers|Create the file|Read the file|Run the shell|Call the tool|Remember the word|Which (word|colour|model)|What (do you|is the secret))`)
+	for _, c := range q.Contents {
+		for _, p := range c.Parts {
+			if at := known.FindStringIndex(p.Text); at != nil && c.Role == "user" {
+				text = p.Text[at[0]:]
+			}
 		}
 	}
 	return text

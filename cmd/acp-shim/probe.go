@@ -42,7 +42,8 @@ func (probeCmd) Help() string {
 	return `Each gate is a question with a criterion: of the documents that the shim was designed after, or of ACP. PASS: the criterion holds.
 FALLBACK: it does not, and the line says what is done instead. FAIL: nothing can be done, or ACP is broken. NOT-RUN: the agent does not
 offer it, or it would spend quota, or it needs a login. A capture of all that was said is kept; the frames that prove a verdict are
-named by their number in it. Sessions are opened in a temporary directory, and deleted again where the agent can do that.
+named by their number in it. Sessions are opened in a temporary directory, and deleted again where the agent can do that. With
+--live it takes about fifty short turns.
 
   acp-shim probe                                       what costs nothing, of the installed agent
   acp-shim probe --live --json > 1.3.0.json            everything

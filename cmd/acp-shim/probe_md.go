@@ -24,8 +24,12 @@ func printProbeMD(w io.Writer, r *probe.Report) error {
 	if r.Through != nil {
 		fmt.Fprint(out, "| gate | | bare | through the shim | through the shim it shows | bare it shows |\n|---|---|---|---|---|---|\n")
 		for i := range r.Through.Gates {
-			a, b := &r.Gates[i], &r.Through.Gates[i]
-			fmt.Fprintf(out, "| %s | %s | %s | %s | %s | %s |\n", b.ID, mdCell(b.Title), a.Verdict, b.Verdict, mdCell(b.Figure), mdCell(a.Figure))
+			b := &r.Through.Gates[i]
+			a := r.Gate(b.ID)
+			if a == nil {
+				continue // a report that somebody has changed
+			}
+			fmt.Fprintf(out, "| %s | %s | %s | %s | %s | %s |\n", mdCell(b.ID), mdCell(b.Title), a.Verdict, b.Verdict, mdCell(b.Figure), mdCell(a.Figure))
 		}
 		fmt.Fprintf(out, "\nbare: %s\n\nthrough the shim: %s\n", countsLine(r), countsLine(r.Through))
 		return out.Flush()
@@ -41,7 +45,7 @@ func printProbeMD(w io.Writer, r *probe.Report) error {
 		if g.Next != "" {
 			figure += " → " + mdCell(g.Next)
 		}
-		fmt.Fprintf(out, "| %s | %s | %s | %s | %s (%s) | %s |\n", g.ID, mdCell(g.Title), g.Verdict, figure, mdCell(g.Criterion), mdCell(g.Source), strings.Join(seqs, ", "))
+		fmt.Fprintf(out, "| %s | %s | %s | %s | %s (%s) | %s |\n", mdCell(g.ID), mdCell(g.Title), g.Verdict, figure, mdCell(g.Criterion), mdCell(g.Source), strings.Join(seqs, ", "))
 	}
 	fmt.Fprintf(out, "\n%s\n", countsLine(r))
 	if !r.Live {
@@ -56,9 +60,9 @@ func printProbeMD(w io.Writer, r *probe.Report) error {
 		if len(g.Proofs) == 0 {
 			continue
 		}
-		fmt.Fprintf(out, "\n%s, %s\n\n", g.ID, g.Verdict)
+		fmt.Fprintf(out, "\n%s, %s\n\n", mdCell(g.ID), g.Verdict)
 		for _, p := range g.Proofs {
-			fmt.Fprintf(out, "- %d, %s: %s\n", p.Seq, p.From, mdCode(p.Text))
+			fmt.Fprintf(out, "- %d, %s: %s\n", p.Seq, mdCell(p.From), mdCode(p.Text))
 		}
 	}
 	return out.Flush()
@@ -77,7 +81,7 @@ func printComparisonMD(w io.Writer, c *probe.Comparison) error {
 		if x.Name != "" {
 			what = x.Name
 		}
-		fmt.Fprintf(out, "| %s | %s | %s | %s | %s | %s |\n", x.Gate, mdCell(x.Title), mdCell(what), mdCell(x.Old), mdCell(x.New), x.Way)
+		fmt.Fprintf(out, "| %s | %s | %s | %s | %s | %s |\n", mdCell(x.Gate), mdCell(x.Title), mdCell(what), mdCell(x.Old), mdCell(x.New), mdCell(x.Way))
 	}
 	if len(c.NotCompared) > 0 {
 		fmt.Fprintf(out, "\nnot compared: %s\n", mdCell(strings.Join(c.NotCompared, ", ")))

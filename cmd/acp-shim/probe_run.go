@@ -50,8 +50,15 @@ func newProber(c probeCmd) (*prober, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.found, err = findAgent(set); err != nil {
+	// A shim is an agent like any other here, when it is named with its arguments.
+	if p.found, err = agent.Find(agent.Query{
+		Words: set.Words, Flag: set.AgentFlag, Env: set.AgentEnv, Config: set.AgentFile,
+		Args: set.AgentArgs, Getenv: os.Getenv, Exe: exe, SelfOK: []string{"sim", "replay", "run", "--"},
+	}); err != nil {
 		return nil, err
+	}
+	for _, w := range p.found.Warnings {
+		fmt.Fprintln(os.Stderr, "acp-shim:", shown(w))
 	}
 	if p.guard, err = agent.StartGuard(p.runID); err != nil {
 		p.guard = nil // then a kill of the probe leaves its agents behind, and nothing else does
@@ -71,7 +78,7 @@ func (p *prober) close() {
 // run probes the agent, bare or with this shim in front of it.
 func (p *prober) run(ctx context.Context, through bool) (*probe.Report, error) {
 	secret := probe.NewSecret()
-	path, args := p.found.Path, p.found.Args
+	path, args, env := p.found.Path, p.found.Args, agentEnv()
 	if through {
 		state, err := os.MkdirTemp("", "acp-shim-probe-state-")
 		if err != nil {
@@ -82,9 +89,15 @@ func (p *prober) run(ctx context.Context, through bool) (*probe.Report, error) {
 		if p.cmd.Config != "" {
 			words = append(words, "--config="+p.cmd.Config)
 		}
-		path, args = p.exe, append(append(append(words, "--"), path), args...)
+		// The shim keeps its secrets from the agent itself.
+		path, args, env = p.exe, append(append(append(words, "--"), path), args...), nil
 	}
-	capture, err := record.Create(p.capturePath(through), record.Options{
+	file := p.capturePath(through)
+	if info, err := os.Stat(file); err == nil && !info.IsDir() {
+		// Its numbers would stand in it twice, and proofs name frames by them.
+		return nil, fmt.Errorf("the capture %s is there already; name another file with --capture, or remove it", file)
+	}
+	capture, err := record.Create(file, record.Options{
 		Version: version(), Agent: "probe", Argv: append([]string{path}, args...), MaxBlob: 4 << 10, Queue: 256 << 20,
 		Secrets: func() [][]byte { return [][]byte{[]byte(secret)} },
 		Warn:    func(err error) { fmt.Fprintln(os.Stderr, "acp-shim:", shown(err.Error())) },
@@ -94,7 +107,7 @@ func (p *prober) run(ctx context.Context, through bool) (*probe.Report, error) {
 	}
 	progress := newProgress(through)
 	report, err := probe.Run(ctx, probe.Options{
-		Path: path, Args: args, Env: agentEnv(), ExtraEnv: p.found.Env, RunID: p.runID,
+		Path: path, Args: args, Env: env, ExtraEnv: p.found.Env, RunID: p.runID,
 		Gates: p.cmd.Gate, Live: p.cmd.Live, Jobs: p.cmd.Jobs,
 		Timeout: p.cmd.Timeout, Turn: p.cmd.Turn, Cancel: p.cmd.Cancel, Tool: p.cmd.Tool,
 		Tap: capture, Secret: secret, Stdio: []string{p.exe, probeMCP}, Shim: version(), Done: progress.done,

@@ -112,8 +112,13 @@ func (t *probeTable) gate(g *probe.Result) {
 			break
 		}
 		line := fmt.Sprintf("%6d %s ", p.Seq, arrow(p.From))
-		t.line(strings.Repeat(" ", indent) + t.paint(dim, line+show.Clip(cleanLine(p.Text), max(columns()-indent-len([]rune(line)), 20))))
+		t.line(strings.Repeat(" ", indent) + t.paint(dim, line+show.Clip(gist(p.Text), max(columns()-indent-len([]rune(line)), 20))))
 	}
+}
+
+// gist is a frame without what all frames have.
+func gist(text string) string {
+	return strings.Replace(cleanLine(text), `"jsonrpc":"2.0",`, "", 1)
 }
 
 // arrow shows which way a line went, the client on the left.
@@ -166,7 +171,10 @@ func (t *probeTable) both(r *probe.Report) error {
 	indent := gateWidth + 2*verdictWidth + 6
 	for i := range r.Through.Gates {
 		b := &r.Through.Gates[i]
-		a := &r.Gates[i]
+		a := r.Gate(b.ID)
+		if a == nil {
+			continue // a report that somebody has changed
+		}
 		head := t.paint(bold, fmt.Sprintf("%-*s", gateWidth, b.ID)) + "  " + t.verdict(a.Verdict) + "  " + t.verdict(b.Verdict) + "  "
 		text := b.Title + ": " + cleanLine(b.Figure)
 		if t.brief {

@@ -58,7 +58,7 @@ func (c *Call) Wait(ctx context.Context) (Answer, error) {
 	}
 	switch {
 	case c.failed != nil:
-		return Answer{}, c.failed
+		return Answer{}, c.conn.unwritten(c.failed, "it answered "+c.Method)
 	case c.answer.Line == nil:
 		return Answer{}, c.conn.lost("it answered " + c.Method)
 	}
@@ -82,7 +82,11 @@ type LateError struct {
 }
 
 func (e *LateError) Error() string {
-	return fmt.Sprintf("the agent did not answer %s within %v", e.Method, e.After.Round(time.Millisecond))
+	exact := time.Millisecond
+	if e.After > 10*time.Second {
+		exact = time.Second
+	}
+	return fmt.Sprintf("the agent did not answer %s within %v", e.Method, e.After.Round(exact))
 }
 
 // RefusedError is a request that was answered with an error.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 	"sync"
 	"time"
@@ -325,6 +326,20 @@ func (c *Conn) lost(before string) error {
 	}
 	e.Stderr = c.Process.Tail()
 	return e
+}
+
+// unwritten is the error of what could not be written: that the agent is gone,
+// where that is why.
+func (c *Conn) unwritten(err error, before string) error {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return err
+	}
+	select {
+	case <-c.Process.Done():
+		return c.lost(before)
+	case <-time.After(exitPatience):
+		return err
+	}
 }
 
 // GoneError is an agent that ended, or closed its output.

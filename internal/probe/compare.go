@@ -51,7 +51,7 @@ func Compare(old, now *Report) *Comparison {
 	c := &Comparison{Format: ComparisonFormat, Version: Version, Old: old.side(), New: now.side(), Changes: []Change{}}
 	for i := range now.Gates {
 		b := &now.Gates[i]
-		a := old.gate(b.ID)
+		a := old.Gate(b.ID)
 		if a == nil || a.untried() || b.untried() {
 			c.NotCompared = append(c.NotCompared, b.ID)
 			continue
@@ -59,7 +59,7 @@ func Compare(old, now *Report) *Comparison {
 		c.gate(a, b)
 	}
 	for i := range old.Gates {
-		if now.gate(old.Gates[i].ID) == nil {
+		if now.Gate(old.Gates[i].ID) == nil {
 			c.NotCompared = append(c.NotCompared, old.Gates[i].ID)
 		}
 	}

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -87,5 +88,24 @@ func TestIDForm(t *testing.T) {
 		if got := idForm(id, "s1"); got != want {
 			t.Errorf("%q: %q, want %q", id, got, want)
 		}
+	}
+}
+
+// TestReportMembers holds the names in a report, which programs read.
+func TestReportMembers(t *testing.T) {
+	r := Report{Format: Format, Version: Version, Shim: "s", Live: true, Capture: "c", Left: []string{"x"},
+		Agent: Agent{Argv: []string{"a"}, Info: []byte(`{}`), Capabilities: []byte(`{}`)},
+		Gates: []Result{{About: Gates()[0], Verdict: Pass, Figure: "f", Why: WhyQuota, Next: "n", Figures: []Number{{"n", 1, "ms"}},
+			Facts: map[string]string{"k": "v"}, Proofs: []Proof{{1, "client", "{}"}}, TookMS: 1}}}
+	b, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"format":"acp-shim-probe","version":1,"shim":"s","time":"0001-01-01T00:00:00Z","agent":{"argv":["a"],"info":{},"capabilities":{}},` +
+		`"live":true,"capture":"c","gates":[{"id":"hello","title":"handshake","criterion":"initialize is answered with protocolVersion, agentCapabilities and authMethods",` +
+		`"source":"agentclientprotocol.com/protocol/initialization","live":false,"verdict":"PASS","figure":"f","why":"quota","next":"n",` +
+		`"figures":[{"name":"n","value":1,"unit":"ms"}],"facts":{"k":"v"},"proofs":[{"seq":1,"from":"client","text":"{}"}],"tookMs":1}],"left":["x"]}`
+	if string(b) != want {
+		t.Errorf("%s\nwant\n%s", b, want)
 	}
 }

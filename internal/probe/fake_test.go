@@ -13,8 +13,9 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// fake is an agent that does one thing wrong.
-func fake(mode string) int {
+// fake is an agent that does one thing wrong. answers are methods, each with the
+// result or error that it is answered with.
+func fake(mode string, answers ...string) int {
 	in := bufio.NewReaderSize(os.Stdin, 1<<20)
 	switch mode {
 	case "garbage":
@@ -31,11 +32,18 @@ func fake(mode string) int {
 			time.Sleep(coldLimit + 50*time.Millisecond)
 		}
 	}
-	f := &fakeAgent{mode: mode}
+	f := &fakeAgent{mode: mode, answers: map[string]string{}}
+	for i := 0; i+1 < len(answers); i += 2 {
+		f.answers[answers[i]] = answers[i+1]
+	}
 	for {
 		line, err := in.ReadBytes('\n')
 		if err != nil {
 			return f.eof()
+		}
+		if mode == "strict" && !gjson.ValidBytes(line) {
+			fmt.Fprintln(os.Stderr, "SyntaxError: Unexpected end of JSON input")
+			return 1
 		}
 		if gjson.ValidBytes(line) {
 			f.take(gjson.ParseBytes(line))
@@ -44,20 +52,17 @@ func fake(mode string) int {
 }
 
 type fakeAgent struct {
-	mode string
-	n    int
+	mode    string
+	answers map[string]string
+	n       int
+	cwd     string
+	// waiting is what the answer to the request that is open lets happen.
+	waiting func(answer gjson.Result)
 }
 
 func (f *fakeAgent) eof() int {
 	if f.mode == "orphan" {
-		// A child that outlives its parent; whoever looks for its mark finds it.
-		exe, err := os.Executable()
-		if err == nil {
-			err = exec.Command(exe, "fake", "sleeper").Start()
-		}
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-		}
+		orphan()
 	}
 	if f.mode == "sulks" {
 		return 4
@@ -65,15 +70,48 @@ func (f *fakeAgent) eof() int {
 	return 0
 }
 
+// orphan starts a child that outlives its parent, by the words before its own;
+// whoever looks for its mark finds it.
+func orphan(by ...string) {
+	exe, err := os.Executable()
+	if err == nil {
+		argv := append(by, exe, "fake", "sleeper")
+		cmd := exec.Command(argv[0], argv[1:]...)
+		if err = cmd.Start(); err == nil && len(by) > 0 {
+			err = cmd.Wait() // for who starts it, not for itself
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+}
+
 func say(format string, args ...any) { fmt.Printf(format+"\n", args...) }
 
 func (f *fakeAgent) take(m gjson.Result) {
 	id, method := m.Get("id").Raw, m.Get("method").Str
+	if method == "" && id != "" && f.waiting != nil {
+		next := f.waiting
+		f.waiting = nil
+		next(m)
+		return
+	}
 	if id == "" || method == "" {
 		return
 	}
+	if cwd := m.Get("params.cwd").Str; cwd != "" {
+		f.cwd = cwd
+	}
 	f.n++
+	body, known := f.answers[method]
 	switch {
+	case f.mode == "numbers-only" && id[0] == '"':
+	case f.mode == "picky" && m.Get("params.protocolVersion").Int() == 99:
+		say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"no such version"}}`, id)
+	case f.mode == "no-mcp" && len(m.Get("params.mcpServers").Array()) > 0:
+		say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"no servers here"}}`, id)
+	case known:
+		say(`{"jsonrpc":"2.0","id":%s,%s}`, id, body)
 	case method == "initialize":
 		if f.mode == "silent" || f.mode == "garbage" {
 			return
@@ -91,6 +129,9 @@ func (f *fakeAgent) take(m gjson.Result) {
 			say(`{"jsonrpc":"2.0","method":"session/update","params":{"update":{"text":"%s"}}}`, strings.Repeat("x", 1<<16))
 		}
 	case method == "session/new":
+		if f.mode == "orphan-session" {
+			orphan("setsid", "--fork")
+		}
 		if f.mode == "noisy" {
 			say("DEBUG: a session\x1b[2J was opened")
 			say(`{"jsonrpc":"2.0","id":77,"method":"fs/read_text_file","params":{"sessionId":"s1","path":"/etc/passwd"}}`)
@@ -116,7 +157,47 @@ func (f *fakeAgent) prompt(id, session string) {
 	update := func(kind, more string) {
 		say(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":%q,"update":{"sessionUpdate":%q,%s}}}`, session, kind, more)
 	}
+	end := func() { say(`{"jsonrpc":"2.0","id":%s,"result":{"stopReason":"end_turn"}}`, id) }
+	ask := func(method, params string, then func(gjson.Result)) {
+		f.waiting = then
+		say(`{"jsonrpc":"2.0","id":5,"method":%q,"params":{"sessionId":%q,%s}}`, method, session, params)
+	}
+	const options = `"toolCall":{"toolCallId":"c1"},"options":[{"optionId":"o1","name":"Yes","kind":%q},{"optionId":"o2","name":"No","kind":"reject_once"}]`
 	switch f.mode {
+	case "serial":
+		// It does not read on while its question is open.
+		if f.waiting == nil {
+			ask("session/request_permission", fmt.Sprintf(options, "allow_once"), func(gjson.Result) { end() })
+		}
+		return
+	case "odd-kind":
+		ask("session/request_permission", fmt.Sprintf(options, "perhaps"), func(gjson.Result) { end() })
+		return
+	case "no-options":
+		ask("session/request_permission", `"toolCall":{"toolCallId":"c1"},"options":[]`, func(gjson.Result) { end() })
+		return
+	case "disobeys":
+		ask("session/request_permission", fmt.Sprintf(options, "allow_once"), func(gjson.Result) {
+			if err := os.WriteFile(filepath.Join(f.cwd, "PROBE-DENIED"), nil, 0o600); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+			}
+			end()
+		})
+		return
+	case "relative":
+		ask("fs/read_text_file", `"path":"PROBE-READ.txt"`, func(gjson.Result) { end() })
+		return
+	case "keeps-terminal":
+		ask("terminal/create", `"command":"echo","args":["probe-terminal"]`, func(gjson.Result) { end() })
+		return
+	case "other-command":
+		ask("terminal/create", `"command":"rm","args":["-rf","probe-terminal"]`, func(a gjson.Result) {
+			update("agent_message_chunk", `"content":{"type":"text","text":"x"}`)
+			if a.Get("error").Exists() {
+				end()
+			}
+		})
+		return
 	case "late":
 		say(`{"jsonrpc":"2.0","id":%s,"result":{"stopReason":"end_turn"}}`, id)
 		update("agent_message_chunk", `"content":{"type":"text","text":"58 59 60"}`)

@@ -3,6 +3,7 @@ package probe
 import (
 	"context"
 	"errors"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +15,12 @@ func TestFaults(t *testing.T) {
 	t.Parallel()
 	s := func(args ...string) []string { return append([]string{"sim"}, args...) }
 	f := func(mode string) []string { return []string{"fake", mode} }
+	a := func(answers ...string) []string { return append([]string{"fake", "plain"}, answers...) }
+	const (
+		twoModels = `"result":{"sessionId":"one","configOptions":[{"id":"model","category":"model","type":"select","currentValue":"a","options":[{"value":"a"},{"value":"b"}]}]}`
+		twoModes  = `"result":{"sessionId":"one","modes":{"currentModeId":"a","availableModes":[{"id":"a"},{"id":"b"}]}}`
+		loader    = `"result":{"protocolVersion":1,"agentCapabilities":{"loadSession":true,"sessionCapabilities":{"resume":{}},"mcpCapabilities":{"http":true},"promptCapabilities":{"image":true}}}`
+	)
 	cases := []struct {
 		name    string
 		agent   []string
@@ -37,14 +44,14 @@ func TestFaults(t *testing.T) {
 		{name: "late chunk", agent: f("late"), gate: "stream", verdict: Fail, figure: "behind the prompt's answer"},
 		{name: "repeated text", agent: f("repeats"), gate: "stream", verdict: Fallback, figure: "repeat all text so far"},
 		{name: "other text", agent: f("plain"), gate: "stream", verdict: Fallback, figure: "Whatever you say."},
-		{name: "cancel ignored", agent: s("--build", "1.3.0", "--cancel", "ignore"), gate: "D", verdict: Fallback, figure: "the turn goes on 700ms after the cancel; kill and session/load works"},
+		{name: "cancel ignored", agent: s("--build", "1.3.0", "--cancel", "ignore"), gate: "D", verdict: Fallback, figure: "the turn goes on 1.5s after the cancel; kill and session/load works"},
 		{name: "cancel ignored, load broken", agent: s("--cancel", "ignore", "--checkpoint"), gate: "D", verdict: Fail, figure: "could not find doneCh"},
 		{name: "load broken", agent: s("--checkpoint"), gate: "D.load", verdict: Fail, figure: "session/load was refused"},
 		{name: "load panics", agent: s("--checkpoint", "--bricked", "load-panic"), gate: "D.load", verdict: Fail, figure: "exited with code 2 before it answered session/load"},
 		{name: "cancel as an error", agent: s("--cancel", "error"), gate: "D", verdict: Fallback, figure: "-32000 context canceled; the session goes on"},
 		{name: "cancel late", agent: s("--cancel", "late=2200ms"), gate: "D", verdict: Fallback, figure: "cancelled only after 2.", set: func(o *Options) { o.Cancel = 5 * time.Second }},
 		{name: "cancel kills", agent: s("--cancel", "die"), gate: "D", verdict: Fallback, figure: "the agent exited with code 1 when it was cancelled"},
-		{name: "cancel wedges", agent: s("--cancel", "wedge"), gate: "D", verdict: Fallback, figure: "goes on 700ms after"},
+		{name: "cancel wedges", agent: s("--cancel", "wedge"), gate: "D", verdict: Fallback, figure: "goes on 1.5s after"},
 		{name: "cancel races", agent: s("--cancel", "race"), gate: "D", verdict: Fallback, figure: `ended with "end_turn"`},
 		{name: "nothing to cancel", agent: f("open-tool"), gate: "D", verdict: Fail, figure: "the turn was over, or said nothing, before there was text to cancel"},
 		{name: "cancel while asked", agent: s("--build", "1.3.0", "--cancel", "ignore"), gate: "permission.cancel", verdict: Fail, figure: `ended with "end_turn"`},
@@ -65,6 +72,38 @@ func TestFaults(t *testing.T) {
 		{name: "child behind", agent: f("orphan"), gate: "eof", verdict: Fail, figure: "left behind: "},
 		{name: "quick SIGTERM", agent: s("--linger", "0s"), gate: "term", verdict: Pass, figure: "with a trace on stderr"},
 		{name: "dies in each", agent: f("dies-later"), gate: "ids", verdict: Fail, figure: "exited with code 9"},
+		{name: "version refused", agent: f("picky"), gate: "version", verdict: Fail, figure: "version 99 is refused"},
+		{name: "auth method without an id", agent: a("initialize", `"result":{"protocolVersion":1,"authMethods":[{"name":"x"}]}`), gate: "auth", verdict: Fail, figure: "has no id or no name"},
+		{name: "no session, other code", agent: a("session/new", `"error":{"code":-32603,"message":"no"}`), gate: "auth.none", verdict: Fail, figure: "another code than -32000"},
+		{name: "no session id", agent: a("session/new", `"result":{}`), gate: "session", verdict: Fail, figure: "no sessionId"},
+		{name: "model not switched", agent: a("session/new", twoModels, "session/set_config_option", twoModels), gate: "A", verdict: Fail, figure: `the model is "a" instead of "b"`},
+		{name: "model not to be switched", agent: a("session/new", twoModels), gate: "A", verdict: Fail, figure: "cannot be chosen by session/set_config_option: -32601"},
+		{name: "mode refused", agent: a("session/new", twoModes), gate: "A.set_mode", verdict: Fail, figure: "session/set_mode is refused"},
+		{name: "list without a cwd", agent: a("session/list", `"result":{"sessions":[{"sessionId":"x"}]}`), gate: "list", verdict: Fail, figure: "without its sessionId or cwd"},
+		{name: "list of nothing", agent: a("session/list", `"result":{"sessions":null}`), gate: "list", verdict: Fail, figure: "no list of sessions"},
+		{name: "list without a session", agent: a("session/list", `"result":{"sessions":[]}`), gate: "list", verdict: Fail, figure: "a session with a turn is not listed"},
+		{name: "close refused", agent: a("session/close", `"error":{"code":-32603,"message":"no"}`), gate: "close", verdict: Fail, figure: "refused: -32603 no"},
+		{name: "closed and still there", agent: a("session/new", twoModes, "session/close", `"result":{}`, "session/set_mode", `"result":{}`), gate: "close", verdict: Fallback, figure: "can still be used"},
+		{name: "forked", agent: a("session/fork", `"result":{"sessionId":"fork"}`), gate: "fork", verdict: Pass, figure: "an id of its own"},
+		{name: "deleted and still there", agent: a("session/new", `"result":{"sessionId":"one"}`, "session/delete", `"result":{}`, "session/list", `"result":{"sessions":[{"sessionId":"one","cwd":"/"}]}`),
+			gate: "delete", verdict: Fail, figure: "still listed"},
+		{name: "load refused", agent: a("initialize", loader, "session/load", `"error":{"code":-32603,"message":"no"}`), gate: "load", verdict: Fail, figure: "refused: -32603 no"},
+		{name: "load without history", agent: a("initialize", loader, "session/load", `"result":{}`), gate: "load", verdict: Fallback, figure: "0 of 4 messages came"},
+		{name: "resume without history", agent: a("initialize", loader, "session/resume", `"result":{}`), gate: "resume", verdict: Fallback, figure: "does not know what came before"},
+		{name: "resume refused", agent: a("initialize", loader), gate: "resume", verdict: Fail, figure: "refused: -32601"},
+		{name: "odd kind", agent: f("odd-kind"), gate: "permission", verdict: Fail, figure: `ACP has no kind "perhaps"`},
+		{name: "no options", agent: f("no-options"), gate: "permission", verdict: Fail, figure: "has no options"},
+		{name: "disobeys", agent: f("disobeys"), gate: "permission.deny", verdict: Fail, figure: "was done all the same"},
+		{name: "one at a time", agent: f("serial"), gate: "parallel", verdict: Fail, figure: "does not end while the first one waits"},
+		{name: "relative path", agent: f("relative"), gate: "client.fs", verdict: Fail, figure: "PROBE-READ.txt is not absolute"},
+		{name: "terminal kept", agent: f("keeps-terminal"), gate: "client.terminal", verdict: Fail, figure: "not released"},
+		{name: "terminal for another command", agent: f("other-command"), gate: "client.terminal", verdict: Pass, figure: "asked for: terminal/create"},
+		{name: "MCP entry refused", agent: []string{"fake", "no-mcp", "initialize", loader}, gate: "F", verdict: Fail, figure: "the entry is refused: -32603 no servers here"},
+		{name: "dead MCP server refused", agent: []string{"fake", "no-mcp", "initialize", loader}, gate: "F.dead", verdict: Fallback, figure: "see that a server is there"},
+		{name: "MCP tool not called", agent: a("initialize", loader), gate: "F.image", verdict: Fail, figure: "the tool was not called"},
+		{name: "blind", agent: a("initialize", loader), gate: "prompt.image", verdict: Fail, figure: `has no "red" in it: "Whatever you say."`},
+		{name: "dies of a blank line", agent: f("strict"), gate: "malformed", verdict: Fail, figure: "blank: the agent ends"},
+		{name: "no strings for ids", agent: f("numbers-only"), gate: "ids", verdict: Fail, figure: "no answer to: string"},
 		{name: "floods", agent: f("floods"), gate: "session", verdict: Fail, figure: "has said more than 64 MiB"},
 	}
 	// Most of the time is spent in waiting, so that more are tried at a time than
@@ -94,7 +133,7 @@ func TestFaults(t *testing.T) {
 			if outcomes[i].err != nil {
 				t.Fatal(outcomes[i].err)
 			}
-			g := outcomes[i].r.gate(c.gate)
+			g := outcomes[i].r.Gate(c.gate)
 			if g.Verdict != c.verdict || !strings.Contains(g.Figure, c.figure) {
 				t.Errorf("%s: %s %q (%s), want %s with %q", c.gate, g.Verdict, g.Figure, g.Why, c.verdict, c.figure)
 			}
@@ -134,6 +173,20 @@ func TestAgentsThatCannotBeAsked(t *testing.T) {
 	}
 }
 
+// TestChildBehindSIGTERM has a child that a signal to the agent's group and session
+// does not reach.
+func TestChildBehindSIGTERM(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("setsid"); err != nil {
+		t.Skip("a session of its own needs the program setsid here")
+	}
+	opt := options(t, "fake", "orphan-session")
+	opt.Gates = []string{"term"}
+	if g := probed(t, opt).Gate("term"); g.Verdict != Fail || !strings.Contains(g.Figure, "left behind: ") {
+		t.Errorf("%s %q", g.Verdict, g.Figure)
+	}
+}
+
 // TestMuteAgent does not hold up the gates by more than a few patiences.
 func TestMuteAgent(t *testing.T) {
 	t.Parallel()
@@ -144,7 +197,7 @@ func TestMuteAgent(t *testing.T) {
 	if n[Fail] < 5 || n[NotRun] < 30 {
 		t.Errorf("%v", n)
 	}
-	if g := r.gate("A"); g.Why != WhySession || !strings.Contains(g.Figure, "did not answer session/new") {
+	if g := r.Gate("A"); g.Why != WhySession || !strings.Contains(g.Figure, "did not answer session/new") {
 		t.Errorf("%+v", g)
 	}
 }
@@ -164,10 +217,10 @@ func TestInterrupt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g := r.gate("D"); g.Verdict != NotRun || g.Why != WhyInterrupted {
+	if g := r.Gate("D"); g.Verdict != NotRun || g.Why != WhyInterrupted {
 		t.Errorf("%+v", g)
 	}
-	if g := r.gate("C"); g.Verdict != Pass {
+	if g := r.Gate("C"); g.Verdict != Pass {
 		t.Errorf("%+v", g)
 	}
 	if len(r.Left) > 0 {

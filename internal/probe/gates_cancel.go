@@ -16,13 +16,16 @@ func cancelGates() []*gate {
 		{id: "D", title: "cancel in a stream", session: true, live: true,
 			criterion: "stopReason cancelled within 2 s of session/cancel, a notification; the session is usable after", source: seed, run: cancelStream},
 		{id: "D.tool", title: "cancel in a tool", session: true, live: true,
-			criterion: "the same while a shell command runs", source: seed, run: cancelTool},
+			criterion: "stopReason cancelled within 2 s also while a shell command runs; the session is usable after", source: seed, run: cancelTool},
 		{id: "D.load", title: "kill and load", session: true, live: true,
 			criterion: "a session whose process was killed in a turn is loaded in another one, with its history", source: seed, run: killLoad},
 		{id: "D.id", title: "cancel with an id", session: true,
 			criterion: "session/cancel is a notification; sent with an id it is answered all the same", source: rpc + " section 5", run: cancelWithID},
 	}
 }
+
+// toolBegins is how long a tool that was allowed has to say that it runs.
+const toolBegins = time.Second
 
 // soon is how long a cancel may take by the seed's criterion.
 const soon = 2 * time.Second
@@ -42,7 +45,20 @@ func cancelled(t *trial, ask string, underway func(*wire.Message) bool, what str
 	id, _ := t.session(p)
 	t.tell(p, id, askRemember)
 	u := t.prompt(p, id, ask)
-	if _, ok := u.until(underway); !ok {
+	begun, ok := u.until(func(m *wire.Message) bool { return underway(m) || isAsked(m) })
+	if ok {
+		var m wire.Message
+		if m.Parse(begun.Bytes); isAsked(&m) {
+			// It is allowed by then. Some agents say no more until the tool has ended.
+			u.within(toolBegins, underway)
+			select {
+			case <-u.call.Done():
+				ok = false
+			default:
+			}
+		}
+	}
+	if !ok {
 		t.prove(p, u.call.Index)
 		t.fail("the turn was over, or said nothing, before there was %s to cancel", what)
 	}
@@ -172,6 +188,7 @@ func coarse(d time.Duration) string {
 // restored is what came of killing a process in a turn and loading its session.
 type restored struct {
 	err    string
+	absent bool // the agent cannot load
 	took   time.Duration
 	proofs []Proof
 }
@@ -188,7 +205,7 @@ func (r *run) killAndLoad() restored {
 		defer t.close()
 		t.cwd = r.dir
 		p := t.fresh(offers{})
-		if !p.can("loadSession") {
+		if back.absent = !p.can("loadSession"); back.absent {
 			t.fail("the agent offers no session/load")
 		}
 		id, _ := t.session(p)
@@ -220,7 +237,10 @@ func (r *run) killAndLoad() restored {
 func killLoad(t *trial) {
 	back := t.fallbackOnce()
 	t.res.Proofs = back.proofs
-	if back.err != "" {
+	switch {
+	case back.absent:
+		t.skip(WhyNotOffered, "%s", back.err)
+	case back.err != "":
 		t.fail("%s", back.err)
 	}
 	t.took("kill to loaded", back.took)
@@ -242,7 +262,38 @@ func cancelWithID(t *trial) {
 	}
 	t.prove(p, a.Index)
 	t.fact("session/cancel", "%s", answered(a))
-	t.pass("answered with %s", answered(a))
+	text := "answered with " + answered(a)
+	if t.opt.Live {
+		text += "; in a turn " + t.cancelTurnWithID()
+	}
+	t.pass("%s", text)
+}
+
+// cancelTurnWithID is how the seed cancelled a turn; it says what came of it.
+func (t *trial) cancelTurnWithID() string {
+	p := t.fresh(offers{})
+	id, _ := t.session(p)
+	u := t.prompt(p, id, askNumbers)
+	if _, ok := u.until(isUpdate("agent_message_chunk")); !ok {
+		return "nothing was said that could be cancelled"
+	}
+	call := p.conn.Request("session/cancel", of(id))
+	ctx, stop := t.within(t.opt.Cancel)
+	defer stop()
+	a, err := call.Wait(ctx)
+	t.prove(p, call.Index)
+	how := "it has no answer"
+	if err == nil {
+		t.prove(p, a.Index)
+		how = "with " + answered(a)
+	}
+	stopped := "the turn goes on"
+	if end, err := u.call.Wait(ctx); err == nil {
+		stopped = "the turn ends: " + answered(end)
+		t.prove(p, end.Index)
+	}
+	t.fact("in a turn", "%s, %s", how, stopped)
+	return how + ", and " + stopped
 }
 
 // answered is an answer in a word or two.

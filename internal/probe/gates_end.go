@@ -74,7 +74,8 @@ func (t *trial) awaitEnd(p *peer, began time.Time) (exit string, took time.Durat
 	case <-p.conn.Process.StderrDone():
 	case <-time.After(200 * time.Millisecond):
 	}
-	return p.conn.Process.Exit().Words, took, true
+	words := p.conn.Process.Exit().Words
+	return strings.TrimSuffix(words, ", sent by the shim"), took, true
 }
 
 // leftBehind names what still runs of an agent that has ended. Its children may

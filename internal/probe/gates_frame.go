@@ -151,7 +151,9 @@ func longLines(t *trial) {
 
 func malformed(t *trial) {
 	p := t.fresh(offers{})
-	var bad, silent []string
+	// Of what a client must not write nothing depends; blank lines and CRLF come
+	// from clients that are in use.
+	var bad, worse []string
 	for _, c := range []struct{ name, line string }{
 		{"blank", "\n"},
 		{"spaces", "   \t \n"},
@@ -182,7 +184,9 @@ func malformed(t *trial) {
 				how = "the agent ends"
 			}
 			t.fact(c.name, "%s", how)
-			bad = append(bad, c.name+": "+how)
+			if bad = append(bad, c.name+": "+how); c.name == "blank" || c.name == "spaces" || c.name == "CRLF" {
+				worse = append(worse, c.name)
+			}
 			p.kill()
 			p = t.fresh(offers{})
 			continue
@@ -201,14 +205,15 @@ func malformed(t *trial) {
 		}
 		t.fact(c.name, "%s", how)
 		if how == "passed over" && c.name == "CRLF" {
-			silent = append(silent, c.name)
+			worse = append(worse, c.name)
+			bad = append(bad, "a line that ends in CRLF is not read")
 		}
 	}
 	switch {
-	case len(bad) > 0:
+	case len(worse) > 0:
 		t.fail("%s", strings.Join(bad, "; "))
-	case len(silent) > 0:
-		t.fail("a line that ends in CRLF is not read")
+	case len(bad) > 0:
+		t.fallback("%s: send none", strings.Join(bad, "; "))
 	}
 	t.pass("all are passed over or answered, and what follows is read")
 }

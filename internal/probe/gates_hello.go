@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -155,6 +156,9 @@ func openSession(t *trial) {
 // no variable with a key.
 func unauthenticated(t *trial) {
 	home := t.path("home")
+	if err := os.Mkdir(home, 0o700); err != nil {
+		t.fail("no empty home could be made: %v", err)
+	}
 	var env []string
 	for _, name := range []string{"HOME", "USERPROFILE"} {
 		env = append(env, name+"="+home)

@@ -146,7 +146,7 @@ func parallel(t *trial) {
 	two, _ := t.session(p)
 	u, ask, req, _ := t.asking(p, one, "echo probe-parallel")
 	other := t.prompt(p, two, askSecond)
-	ctx, stop := t.within(min(t.opt.Turn, 6*t.opt.Cancel))
+	ctx, stop := t.within(min(t.opt.Turn, 3*t.opt.Cancel))
 	defer stop()
 	a, err := other.call.Wait(ctx)
 	if err != nil {

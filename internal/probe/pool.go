@@ -106,7 +106,7 @@ func (r *run) findBar(wanted []*gate, report *Report) {
 	}
 	g := sessionGate()
 	var res Result
-	if done := report.gate(g.id); done != nil {
+	if done := report.Gate(g.id); done != nil {
 		res = *done
 	} else {
 		r.try(g, &res)

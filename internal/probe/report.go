@@ -79,8 +79,8 @@ func (r *Report) Counts() map[Verdict]int {
 	return n
 }
 
-// gate is the result of one, or nil.
-func (r *Report) gate(id string) *Result {
+// Gate is the result of one, or nil.
+func (r *Report) Gate(id string) *Result {
 	for i := range r.Gates {
 		if r.Gates[i].ID == id {
 			return &r.Gates[i]
@@ -118,5 +118,20 @@ func ReadReport(path string) (*Report, error) {
 	case len(r.Gates) == 0:
 		return nil, errors.New(path + " is a report without a gate")
 	}
+	r.tidy()
+	if r.Through != nil {
+		r.Through.tidy()
+	}
 	return r, nil
+}
+
+// tidy makes what is no agent's text, in a report that this program has written,
+// fit to be printed also where somebody else has written it.
+func (r *Report) tidy() {
+	for i := range r.Gates {
+		g := &r.Gates[i]
+		for _, text := range []*string{&g.ID, &g.Title, &g.Criterion, &g.Source, (*string)(&g.Verdict), &g.Why, &g.Next} {
+			*text = clip(tidy(*text), maxFigure)
+		}
+	}
 }

@@ -110,7 +110,12 @@ func chunks(list []update, kind string) string {
 // until waits for a line of the agent's in this turn. It reports false where the
 // turn, or the patience of one, is over before.
 func (u *turn) until(ok func(m *wire.Message) bool) (client.Line, bool) {
-	ctx, cancel := u.t.within(u.t.opt.Turn)
+	return u.within(u.t.opt.Turn, ok)
+}
+
+// within is until with a patience of its own.
+func (u *turn) within(patience time.Duration, ok func(m *wire.Message) bool) (client.Line, bool) {
+	ctx, cancel := u.t.within(patience)
 	defer cancel()
 	ended, stop := context.WithCancel(ctx)
 	defer stop()
