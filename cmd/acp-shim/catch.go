@@ -25,6 +25,8 @@ func (c *chain) catchLogins(s *shim, path string) {
 	c.logins = login.NewWatch(catch, login.Alone(os.Getenv), func(p login.Page) {
 		s.log.Warn("the agent waits for a login", "page", p.Bare(), "port", p.Port)
 		fmt.Fprintln(os.Stderr, "acp-shim: "+p.Advice())
+	}, func() { s.loop.Renew("the login has changed") }, func(err error) {
+		s.log.Warn("a login page that the agent opens is not seen here", "why", err.Error())
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"acp-shim/internal/login"
@@ -45,7 +46,7 @@ func (c loginCmd) Run(words behindDashes) error {
 		return err
 	}
 	defer l.close()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := untilGivenUp()
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
@@ -54,10 +55,22 @@ func (c loginCmd) Run(words behindDashes) error {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return fmt.Errorf("the login was not finished within %v; begin again with acp-shim login", c.Timeout)
 	case ctx.Err() != nil:
-		l.say("", "Given up; nothing was changed.")
+		text := "Given up; nothing was changed."
+		if c.Write {
+			text = "Given up; the agent's settings stay as they were written."
+		}
+		l.say("", text)
 		return exitCode(130)
 	}
 	return err
+}
+
+// untilGivenUp is over when somebody gives up, also by closing the terminal: a command
+// that has made something takes it away then. The next signal ends the program.
+func untilGivenUp() (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
 }
 
 func (c loginCmd) login(ctx context.Context, l *loginRun) error {
@@ -72,7 +85,7 @@ func (c loginCmd) login(ctx context.Context, l *loginRun) error {
 		return err
 	}
 	if c.Method != "" && l.hello.Get("agentInfo.name").Str == rewrite.AgyName {
-		set, err := login.Read(geminiHome())
+		set, err := agentsOwn()
 		if err != nil {
 			return err
 		}
@@ -126,6 +139,15 @@ func (c loginCmd) method(l *loginRun) (string, error) {
 	return want, nil
 }
 
+// agentsOwn are the agent's settings.
+func agentsOwn() (*login.Settings, error) {
+	home := geminiHome()
+	if home == "" {
+		return nil, errors.New("there is no home directory for the agent's settings; set GEMINI_HOME")
+	}
+	return login.Read(home)
+}
+
 // write puts the method into the agent's settings.
 func (c loginCmd) write(l *loginRun) error {
 	method := c.Method
@@ -136,11 +158,7 @@ func (c loginCmd) write(l *loginRun) error {
 	if !ok {
 		return fmt.Errorf("%q is no login of the Antigravity server, whose settings --write writes; it has oauth-personal, oauth-business, gemini-api-key and agent-platform", shown(method))
 	}
-	home := geminiHome()
-	if home == "" {
-		return errors.New("there is no home directory for the agent's settings; set GEMINI_HOME")
-	}
-	set, err := login.Read(home)
+	set, err := agentsOwn()
 	if err != nil {
 		return err
 	}
@@ -193,8 +211,17 @@ func (logoutCmd) Run(words behindDashes) error {
 		return err
 	}
 	defer l.close()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := untilGivenUp()
 	defer stop()
+	err = logout(ctx, l)
+	if ctx.Err() != nil {
+		l.say("", "Given up; acp-shim login says whether you are still logged in.")
+		return exitCode(130)
+	}
+	return err
+}
+
+func logout(ctx context.Context, l *loginRun) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	if err := l.start(ctx); err != nil {

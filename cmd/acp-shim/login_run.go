@@ -46,7 +46,7 @@ func newLoginRun(words []string) (*loginRun, error) {
 		return nil, fmt.Errorf("%w; acp-shim agent install puts one there", err)
 	}
 	if l.cwd, err = os.MkdirTemp("", "acp-shim-login-"); err != nil {
-		return nil, fmt.Errorf("making a directory for a session: %w", err)
+		return nil, fmt.Errorf("making a directory for a session: %w; set TMPDIR to one that is there", err)
 	}
 	if l.guard, err = agent.StartGuard(l.shim.run); err != nil {
 		l.guard = nil
@@ -79,8 +79,13 @@ func (l *loginRun) close() {
 	os.RemoveAll(l.cwd)
 }
 
-// endPatience is how long an agent may take to end with its input.
-const endPatience = 2 * time.Second
+// How long an agent may take to say hello, to open a session, and to end with its
+// input.
+const (
+	startPatience   = 90 * time.Second
+	sessionPatience = time.Minute
+	endPatience     = 2 * time.Second
+)
 
 func (l *loginRun) end() {
 	if l.conn != nil {
@@ -119,7 +124,7 @@ func (l *loginRun) start(ctx context.Context) error {
 	l.conn = conn
 	slow := l.waiting("waiting for the agent to start")
 	defer slow()
-	limit, cancel := context.WithTimeout(ctx, 90*time.Second)
+	limit, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()
 	l.hello, err = conn.Request("initialize", `{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":false,"writeTextFile":false},"terminal":false},`+
 		`"clientInfo":{"name":"acp-shim","title":"acp-shim login","version":`+quote(version())+`}}`).Result(limit)
@@ -141,6 +146,9 @@ func (l *loginRun) explain(err error) error {
 	if errors.As(err, &gone) && gone.Stderr != "" {
 		return fmt.Errorf("%w; it said: %s; acp-shim doctor looks for the cause", err, shown(lastLine(gone.Stderr)))
 	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = errors.New("the agent runs, and does not answer")
+	}
 	if err != nil {
 		return fmt.Errorf("%w; acp-shim doctor looks for the cause", err)
 	}
@@ -149,7 +157,7 @@ func (l *loginRun) explain(err error) error {
 
 // tryingSession opens a session and closes it. refused is the agent's error.
 func (l *loginRun) tryingSession(ctx context.Context) (refused, err error) {
-	limit, cancel := context.WithTimeout(ctx, time.Minute)
+	limit, cancel := context.WithTimeout(ctx, sessionPatience)
 	defer cancel()
 	r, err := l.conn.Request("session/new", `{"cwd":`+quote(l.cwd)+`,"mcpServers":[]}`).Result(limit)
 	var no *client.RefusedError

@@ -3,12 +3,16 @@
 package main
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"acp-shim/internal/login"
@@ -135,5 +139,64 @@ func TestLoginWaitsForAProcessThatEnds(t *testing.T) {
 	again := c.request("authenticate", oauthPersona)
 	if r := c.answerTo(again); !strings.Contains(r.Get("error.message").Str, "Timed out") {
 		t.Errorf("it came to %s", r.Raw)
+	}
+}
+
+// TestLoginTwiceAtOnce has each of two authenticates answered once, and one that is
+// cancelled while it waits for the other's outcome answered at once.
+func TestLoginTwiceAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	c := s.start(append([]string{s.shim, "--profile=agy", "--"}, s.sim("rc01", "--login", "none", "--login-url", "nowhere", "--login-window", "20s")...), headless...)
+	c.call("initialize", helloParams)
+	first, second := c.request("authenticate", oauthPersona), c.request("authenticate", oauthPersona)
+	r := c.answerTo(first)
+	if other := c.answerTo(second); other.Get("error").Raw != r.Get("error").Raw || r.Get("error.data.reason").Str != "login_waits" {
+		t.Errorf("they were answered %s and %s", r.Raw, other.Raw)
+	}
+	p, _ := login.Find([]byte(r.Get("error.message").Str))
+	third, fourth := c.request("authenticate", oauthPersona), c.request("authenticate", oauthPersona)
+	c.notify("$/cancel_request", fmt.Sprintf(`{"requestId":%d}`, third))
+	if r := c.answerTo(third); r.Get("error.code").Int() != -32800 {
+		t.Errorf("the one that was cancelled was answered %s", r.Raw)
+	}
+	finishLogin(t, p)
+	if r := c.answerTo(fourth); !r.Get("result").Exists() {
+		t.Errorf("the login that was begun before came to %s", r.Raw)
+	}
+}
+
+// TestLoginEnded has a login whose terminal is closed, or that is ended, leave nothing
+// behind: no directory, and no address.
+func TestLoginEnded(t *testing.T) {
+	for _, sig := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM} {
+		t.Run(sig.String(), func(t *testing.T) {
+			t.Parallel()
+			s, temp := newStage(t), t.TempDir()
+			cmd := exec.Command(s.shim, append([]string{"login", "--"}, s.sim("rc01", "--login", "none", "--login-url", "nowhere")...)...)
+			cmd.Env = append(append(slices.Clone(s.env), headless...), "TMPDIR="+temp)
+			out, err := cmd.StdoutPipe()
+			if err == nil {
+				err = cmd.Start()
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			ended := false
+			for lines := bufio.NewScanner(out); lines.Scan(); {
+				if _, ok := login.Find(lines.Bytes()); ok && !ended {
+					ended = true
+					cmd.Process.Signal(sig)
+				}
+			}
+			if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 130 {
+				t.Error(err)
+			}
+			left, _ := filepath.Glob(filepath.Join(temp, "*"))
+			notes, _ := filepath.Glob(filepath.Join(s.home, ".local", "state", "acp-shim", "browser", "opened", "*"))
+			if len(left)+len(notes) > 0 {
+				t.Errorf("left behind: %v %v", left, notes)
+			}
+		})
 	}
 }

@@ -1,11 +1,14 @@
 package login
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,29 +21,40 @@ const (
 	noteOpened = "opened"
 )
 
-// IsBrowser tells that the program was started as the browser of an agent.
+// IsBrowser tells that the program was started as the browser of an agent. The name
+// alone decides: a tool may have cleared the variables, and must not get an agent.
 func IsBrowser(arg0 string) bool {
 	switch strings.TrimSuffix(filepath.Base(arg0), ".exe") {
 	case browserName, openerName:
-		return os.Getenv(envNotes) != ""
+		return true
 	}
 	return false
 }
 
-// BrowserMain is the program as a browser: it notes what it was given, and starts the
-// one that was set before, or the system's. Its exit code is that of a browser that
-// could be started: who asked must not think that the login has failed where there
-// is none.
+// BrowserMain is the program as a browser. Of what is no login page, it is as if it
+// were not there: the browser that was set before, or the system's, takes its place.
+// A login page it notes first. The exit code is then that of a browser that could be
+// started: who asked must not think that the login has failed where there is none.
 func BrowserMain(args []string) int {
-	notes := os.Getenv(envNotes)
+	name, notes, set := filepath.Base(args[0]), os.Getenv(envNotes), os.Getenv(envSet)
+	restore(set)
+	cmd := theBrowser(name, set, args[1:])
 	target := strings.Join(args[1:], " ")
+	if _, ok := Find([]byte(target)); !ok {
+		if cmd == nil {
+			fmt.Fprintln(os.Stderr, name+": there is no browser to open it with")
+			return notFound
+		}
+		return become(cmd)
+	}
 	note(notes, noteGiven, target)
-	cmd := theBrowser(args)
 	if cmd == nil {
 		return 0
 	}
-	cmd.Env = without(os.Environ(), filepath.Dir(filepath.Dir(notes)))
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = nil, nil, os.Stderr
+	for _, mark := range []string{agent.EnvRun, agent.EnvProc, agent.EnvDepth} {
+		os.Unsetenv(mark) // without them a browser is not ended with the agent's tree
+	}
+	cmd.Stderr = os.Stderr
 	detach(cmd)
 	if err := cmd.Start(); err != nil {
 		return 0
@@ -59,12 +73,18 @@ func BrowserMain(args []string) int {
 	return 0
 }
 
-// note writes a line that is whole or not there. Only login pages are noted.
+// notFound is a shell's exit code for a command that is not there.
+const notFound = 127
+
+// note writes a line that is whole or not there, into notes that somebody waits for:
+// others would stay for good, with the address in them.
 func note(path, word, target string) {
-	if _, ok := Find([]byte(target)); !ok {
-		return
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	for try := 0; errors.Is(err, fs.ErrNotExist) && try < 10; try++ {
+		// They are made beside the request that has the page opened.
+		time.Sleep(20 * time.Millisecond)
+		f, err = os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return
 	}
@@ -74,11 +94,9 @@ func note(path, word, target string) {
 
 // theBrowser is the real one, nil where there is none. As xdg-open it is the next
 // of that name; as BROWSER the one that was set, else the system's opener.
-func theBrowser(args []string) *exec.Cmd {
-	dir := filepath.Dir(filepath.Dir(os.Getenv(envNotes)))
-	name := filepath.Base(args[0])
-	if set := os.Getenv(envSet); set != "" && name != openerName {
-		return setBrowser(set, args[1:])
+func theBrowser(name, set string, args []string) *exec.Cmd {
+	if set != "" && name != openerName {
+		return setBrowser(set, args)
 	}
 	opener := openerName
 	if runtime.GOOS == "darwin" {
@@ -86,15 +104,11 @@ func theBrowser(args []string) *exec.Cmd {
 	} else if name != openerName && os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "" {
 		return nil // xdg-open would start a text browser in nobody's terminal
 	}
-	for _, at := range filepath.SplitList(os.Getenv("PATH")) {
-		if at == dir || !filepath.IsAbs(at) {
-			continue
-		}
-		if path, err := exec.LookPath(filepath.Join(at, opener)); err == nil {
-			return exec.Command(path, args[1:]...)
-		}
+	path, err := exec.LookPath(opener)
+	if err != nil {
+		return nil
 	}
-	return nil
+	return exec.Command(path, args...)
 }
 
 // setBrowser is the first usable one of a BROWSER: a list, of which each may have %s for
@@ -123,23 +137,30 @@ func setBrowser(list string, args []string) *exec.Cmd {
 	return nil
 }
 
-// without is the environment as it was before the agent got ours.
-func without(env []string, dir string) []string {
-	var list []string
-	for _, kv := range env {
-		name, value, _ := strings.Cut(kv, "=")
-		switch name {
-		case envNotes, envSet, agent.EnvRun, agent.EnvProc, agent.EnvDepth:
-			// Without its marks a browser is not ended with the agent's tree.
-			continue
-		case "BROWSER":
-			if value = os.Getenv(envSet); value == "" {
-				continue
-			}
-		case "PATH":
-			value = strings.TrimPrefix(value, dir+string(filepath.ListSeparator))
-		}
-		list = append(list, name+"="+value)
+// restore makes the environment what it was before the agent got ours, in which
+// BROWSER was set.
+func restore(set string) {
+	if path, ok := os.LookupEnv("PATH"); ok {
+		os.Setenv("PATH", plainPath(path))
 	}
-	return list
+	if set != "" {
+		os.Setenv("BROWSER", set)
+	} else if filepath.Base(os.Getenv("BROWSER")) == browserName {
+		os.Unsetenv("BROWSER")
+	}
+	os.Unsetenv(envNotes)
+	os.Unsetenv(envSet)
+}
+
+// plainPath is a PATH without the directories of ours: also those of a shim around
+// this one, and wherever a tool has put its own in front.
+func plainPath(path string) string {
+	sep := string(filepath.ListSeparator)
+	return strings.Join(slices.DeleteFunc(strings.Split(path, sep), func(dir string) bool {
+		if !filepath.IsAbs(dir) {
+			return false
+		}
+		_, err := os.Lstat(filepath.Join(dir, browserName))
+		return err == nil
+	}), sep)
 }

@@ -3,7 +3,9 @@ package login
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -30,38 +32,70 @@ type Catch struct {
 	notes string
 	temp  bool
 
-	mu      sync.Mutex
-	page    Page
-	opened  bool // a browser was started for it
-	told    func(Page)
+	told func(Page)
+
+	// mu is held for moments only: the loop asks for the page under its own lock.
+	mu     sync.Mutex
+	page   Page
+	opened bool // a browser was started for it
+	soon   []func()
+	doing  bool
+
+	// disk is held while files are made and watched.
+	disk    sync.Mutex
 	watcher *fsnotify.Watcher
+	closed  bool
 }
 
 // New makes a Catch for the run with this id. dir is where the names of the browser
-// are kept; without it they are in a temporary directory. exe is this program.
-// told is called for each page once, from any goroutine; it may be nil.
+// are kept; without it, or where that cannot be, they are in a temporary directory. exe
+// is this program. told is called for each page once, from any goroutine; it may be nil.
 func New(dir, exe, run string, told func(Page)) (*Catch, error) {
 	c := &Catch{dir: dir, told: told}
-	// The lists in PATH and BROWSER have no way to write these.
-	if dir == "" || strings.ContainsAny(dir, " \t"+string(filepath.ListSeparator)) {
-		temp, err := os.MkdirTemp("", "acp-shim-browser-")
-		if err != nil {
+	if dir == "" || unlisted(dir) || names(dir, exe) != nil {
+		var err error
+		if c.dir, err = os.MkdirTemp("", "acp-shim-browser-"); err != nil {
+			return nil, fmt.Errorf("making a place to catch login pages: %w; set TMPDIR to a directory that is there", err)
+		}
+		c.temp = true
+		if unlisted(c.dir) {
+			c.Close()
+			return nil, fmt.Errorf("the temporary directory %s cannot stand in PATH; set TMPDIR to another one", os.TempDir())
+		}
+		if err := names(c.dir, exe); err != nil {
+			c.Close()
 			return nil, fmt.Errorf("making a place to catch login pages: %w", err)
 		}
-		c.dir, c.temp = temp, true
 	}
-	err := os.MkdirAll(filepath.Join(c.dir, "opened"), 0o700)
-	for _, name := range []string{browserName, openerName} {
-		if err == nil {
-			err = link(exe, filepath.Join(c.dir, name))
-		}
-	}
-	if err != nil {
-		c.Close()
-		return nil, fmt.Errorf("making a place to catch login pages: %w", err)
-	}
+	sweep(filepath.Join(c.dir, "opened"))
 	c.notes = filepath.Join(c.dir, "opened", run)
 	return c, nil
+}
+
+// names makes the names of the browser in a directory, and a place for its notes.
+func names(dir, exe string) error {
+	err := os.MkdirAll(filepath.Join(dir, "opened"), 0o700)
+	for _, name := range []string{browserName, openerName} {
+		if err == nil {
+			err = link(exe, filepath.Join(dir, name))
+		}
+	}
+	return err
+}
+
+// unlisted tells a path that the lists in PATH and BROWSER have no way to write.
+func unlisted(path string) bool {
+	return strings.ContainsAny(path, " \t\n"+string(filepath.ListSeparator))
+}
+
+// sweep removes notes of shims that were killed while a login was open.
+func sweep(dir string) {
+	list, _ := os.ReadDir(dir)
+	for _, e := range list {
+		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > 24*time.Hour {
+			os.Remove(filepath.Join(dir, e.Name()))
+		}
+	}
 }
 
 // link makes name stand for the program; another shim may do so at the same time.
@@ -86,32 +120,82 @@ func (c *Catch) Env(getenv func(string) string) []string {
 	if runtime.GOOS == "windows" {
 		return nil // there a page is opened without a program that could be named
 	}
-	path := c.dir
-	if p := getenv("PATH"); p != "" {
-		path += string(filepath.ListSeparator) + p
+	set := getenv("BROWSER")
+	if filepath.Base(set) == browserName {
+		set = getenv(envSet) // of a shim around this one
 	}
-	return []string{"BROWSER=" + filepath.Join(c.dir, browserName), "PATH=" + path,
-		envNotes + "=" + c.notes, envSet + "=" + getenv("BROWSER")}
+	env := []string{"BROWSER=" + filepath.Join(c.dir, browserName), envNotes + "=" + c.notes, envSet + "=" + set}
+	// Without a PATH programs are looked for in the system's own places; one with
+	// our directory alone would hide them.
+	if path := getenv("PATH"); path != "" {
+		env = append(env, "PATH="+c.dir+string(filepath.ListSeparator)+path)
+	}
+	return env
+}
+
+// Forget begins anew: no page was caught.
+func (c *Catch) Forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.page, c.opened = Page{}, false
+}
+
+// Soon has Begin or End called by a goroutine, in the order in which they were asked
+// for, for somebody who must not wait for a disk. failed may be nil.
+func (c *Catch) Soon(do func() error, failed func(error)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.soon = append(c.soon, func() {
+		if err := do(); err != nil && failed != nil {
+			failed(err)
+		}
+	})
+	if !c.doing {
+		c.doing = true
+		go c.work()
+	}
+}
+
+func (c *Catch) work() {
+	for {
+		c.mu.Lock()
+		if len(c.soon) == 0 {
+			c.doing = false
+			c.mu.Unlock()
+			return
+		}
+		next := c.soon[0]
+		c.soon = c.soon[1:]
+		c.mu.Unlock()
+		next()
+	}
 }
 
 // Begin watches for what the browser is given, until End.
 func (c *Catch) Begin() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.page, c.opened = Page{}, false
+	c.disk.Lock()
+	defer c.disk.Unlock()
+	if c.closed {
+		return nil
+	}
 	if c.watcher != nil {
 		return nil
 	}
-	w, err := fsnotify.NewWatcher()
+	// The browser writes only into notes that are there.
+	err := os.WriteFile(c.notes, nil, 0o600)
+	var w *fsnotify.Watcher
+	if err == nil {
+		w, err = fsnotify.NewWatcher()
+	}
 	if err == nil {
 		if err = w.Add(filepath.Dir(c.notes)); err != nil {
 			w.Close()
 		}
 	}
 	if err != nil {
+		os.Remove(c.notes)
 		return fmt.Errorf("watching for a login page: %w", err)
 	}
-	os.Remove(c.notes)
 	c.watcher = w
 	go func() {
 		for e := range w.Events {
@@ -125,14 +209,17 @@ func (c *Catch) Begin() error {
 
 // End ends what Begin has begun, and removes the notes: an address is of no use
 // once its login is over.
-func (c *Catch) End() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (c *Catch) End() error {
+	c.disk.Lock()
+	defer c.disk.Unlock()
 	if c.watcher != nil {
 		c.watcher.Close()
 		c.watcher = nil
 	}
-	os.Remove(c.notes)
+	if err := os.Remove(c.notes); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("removing a login page that is over: %w", err)
+	}
+	return nil
 }
 
 // Close removes what is left.
@@ -140,6 +227,9 @@ func (c *Catch) Close() {
 	if c.notes != "" {
 		c.End()
 	}
+	c.disk.Lock()
+	defer c.disk.Unlock()
+	c.closed = true
 	if c.temp {
 		os.RemoveAll(c.dir)
 	}

@@ -3,9 +3,11 @@
 package login
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -97,8 +99,8 @@ func TestBrowserThatIsNotThere(t *testing.T) {
 		t.Error("it counts as opened")
 	}
 	// What is no login is nobody's business, nor kept.
-	if err := run("/bin/sh", "-c", `"$BROWSER" 'https://example.com/?token=x'`); err != nil {
-		t.Fatal(err)
+	if err := run("/bin/sh", "-c", `"$BROWSER" 'https://example.com/?token=x'`); err == nil {
+		t.Error("it is said to be open")
 	}
 	if b, _ := os.ReadFile(c.notes); strings.Contains(string(b), "token=x") {
 		t.Errorf("it was noted: %s", b)
@@ -162,5 +164,134 @@ func eventually(t *testing.T, ok func() bool) {
 		if time.Now().After(limit) {
 			t.Fatal("it did not come to that")
 		}
+	}
+}
+
+// TestWhatIsNoLogin has the real browser in the place of ours, with its arguments,
+// its output and its exit code, whatever the agent's tools have made of the
+// environment.
+func TestWhatIsNoLogin(t *testing.T) {
+	dir := t.TempDir()
+	got := filepath.Join(dir, "got")
+	if err := os.WriteFile(filepath.Join(dir, "xdg-open"), []byte("#!/bin/sh\necho \"$# $* $ACP_SHIM_RUN\"\nexit 3\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	path := "PATH=" + dir + ":/usr/bin:/bin"
+	for _, row := range []struct {
+		name, line, want string
+		code             int
+		env              []string
+	}{
+		{"a file", `xdg-open /tmp/a.pdf`, "1 /tmp/a.pdf 1234", 3, nil},
+		{"arguments", `xdg-open 'a b' ''`, "2 a b  1234", 3, nil},
+		{"none", `xdg-open`, "0  1234", 3, nil},
+		{"any page", `"$BROWSER" https://example.com/`, "1 https://example.com/ 1234", 3, []string{"DISPLAY=:0"}},
+		{"the opener as BROWSER", `"$BROWSER" a`, "1 a 1234", 3, []string{"BROWSER=xdg-open"}},
+		{"its own failure", `"$BROWSER" a`, "", 1, []string{"BROWSER=false"}},
+		{"no variables", `env -u ACP_SHIM_OPENED -u ACP_SHIM_BROWSER_WAS xdg-open a`, "1 a 1234", 3, nil},
+		{"a PATH with something in front", `PATH=/nowhere:$PATH; xdg-open a`, "1 a 1234", 3, nil},
+		{"no browser", `"$BROWSER" a`, "", notFound, []string{"BROWSER=/no/such"}},
+		{"no opener", `PATH=${PATH%%:*}; xdg-open a`, "", notFound, nil},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			_, run, _ := caught(t, append([]string{path, "ACP_SHIM_RUN=1234"}, row.env...)...)
+			err := run("/bin/sh", "-c", "exec >"+got+"\n"+row.line)
+			code := 0
+			if e := (*exec.ExitError)(nil); errors.As(err, &e) {
+				code = e.ExitCode()
+			}
+			if b, _ := os.ReadFile(got); strings.TrimSpace(string(b)) != row.want || code != row.code {
+				t.Errorf("%q and %d, want %q and %d", b, code, row.want, row.code)
+			}
+		})
+	}
+}
+
+// TestShimWithinAShim has the inner one not take the outer one's browser for the
+// user's.
+func TestShimWithinAShim(t *testing.T) {
+	c, _, _ := caught(t)
+	outer := c.Env(func(name string) string {
+		return map[string]string{"PATH": "/usr/bin", "BROWSER": "firefox"}[name]
+	})
+	inner := c.Env(func(name string) string {
+		for _, kv := range outer {
+			if v, ok := strings.CutPrefix(kv, name+"="); ok {
+				return v
+			}
+		}
+		return ""
+	})
+	if !slices.Contains(inner, envSet+"=firefox") {
+		t.Error(inner)
+	}
+}
+
+// TestNoPath leaves the system's own places to an agent without a PATH.
+func TestNoPath(t *testing.T) {
+	c, _, _ := caught(t)
+	for _, kv := range c.Env(func(string) string { return "" }) {
+		if strings.HasPrefix(kv, "PATH=") {
+			t.Error(kv)
+		}
+	}
+}
+
+// TestNotesOfNobody has a page that is opened while no login is open kept nowhere.
+func TestNotesOfNobody(t *testing.T) {
+	c, run, _ := caught(t, "PATH=/usr/bin:/bin")
+	c.End()
+	if err := run("/bin/sh", "-c", `"$BROWSER" '`+page+`'`); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(c.notes); err == nil {
+		t.Error("there are notes of it")
+	}
+	// Those of a shim that was killed are gone after a day.
+	old := filepath.Join(filepath.Dir(c.notes), "killed")
+	if err := errors.Join(os.WriteFile(old, nil, 0o600), os.Chtimes(old, time.Time{}, time.Now().Add(-48*time.Hour))); err != nil {
+		t.Fatal(err)
+	}
+	exe, _ := os.Executable()
+	if _, err := New(c.dir, exe, "run-5678", nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(old); err == nil {
+		t.Error("old notes are still there")
+	}
+}
+
+func TestATempDirThatListsCannotHave(t *testing.T) {
+	temp := filepath.Join(t.TempDir(), "a:b")
+	if err := os.Mkdir(temp, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", temp)
+	exe, _ := os.Executable()
+	if _, err := New("", exe, "run-1234", nil); err == nil || !strings.Contains(err.Error(), "set TMPDIR") {
+		t.Error(err)
+	}
+	if list, _ := os.ReadDir(temp); len(list) > 0 {
+		t.Error("left behind:", list)
+	}
+}
+
+// TestAPlaceThatCannotBe has a temporary one instead: a home may be read-only.
+func TestAPlaceThatCannotBe(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	exe, _ := os.Executable()
+	c, err := New(filepath.Join(file, "browser"), exe, "run-1234", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Begin(); err != nil {
+		t.Error(err)
+	}
+	c.Close()
+	if _, err := os.Stat(c.dir); err == nil {
+		t.Error("the temporary directory is still there")
 	}
 }

@@ -2,6 +2,7 @@ package login
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -72,7 +73,8 @@ func Read(home string) (*Settings, error) {
 	if info, err := os.Stat(s.Path); err == nil {
 		s.mode = info.Mode().Perm()
 	}
-	if len(b) > 0 && (!gjson.ValidBytes(b) || !gjson.ParseBytes(b).IsObject()) {
+	// gjson's own check is a recursion without a limit.
+	if len(b) > 0 && (!json.Valid(b) || !gjson.ParseBytes(b).IsObject()) {
 		return nil, fmt.Errorf("the agent's settings %s are no JSON object, so that the agent does not read them; mend the file or move it away", s.Path)
 	}
 	s.text = b
@@ -120,9 +122,12 @@ func (s *Settings) Write(method, project, location string) (changed bool, backup
 			continue
 		}
 		if text, err = sjson.SetBytes(text, f.path, f.want); err != nil {
-			return false, "", fmt.Errorf("changing the agent's settings: %w", err)
+			return false, "", s.oddError()
 		}
 		changed = true
+	}
+	if !says(text, "auth", "type", method) || project != "" && !says(text, "gcp", "project", project) || location != "" && !says(text, "gcp", "location", location) {
+		return false, "", s.oddError()
 	}
 	if !changed {
 		return false, "", nil
@@ -134,7 +139,7 @@ func (s *Settings) Write(method, project, location string) (changed bool, backup
 		return false, "", fmt.Errorf("making the place of the agent's settings: %w", err)
 	}
 	if s.text != nil {
-		backup = s.Path + ".before-" + time.Now().Format("20060102-150405")
+		backup = s.backupPath(time.Now())
 		if err := textfile.Write(backup, s.text, s.mode); err != nil {
 			return false, "", fmt.Errorf("keeping the agent's settings as they were: %w", err)
 		}
@@ -144,4 +149,28 @@ func (s *Settings) Write(method, project, location string) (changed bool, backup
 	}
 	s.text, s.Type = text, method
 	return true, backup, nil
+}
+
+// says tells that a parser finds the value in a text. Most take the last of a key
+// that is there twice, sjson the first.
+func says(text []byte, object, name, want string) bool {
+	var all, in map[string]json.RawMessage
+	var got string
+	return json.Unmarshal(text, &all) == nil && json.Unmarshal(all[object], &in) == nil && json.Unmarshal(in[name], &got) == nil && got == want
+}
+
+func (s *Settings) oddError() error {
+	return fmt.Errorf("the agent's settings %s have auth or gcp twice, or as something that is no object, and were not touched; mend the file or move it away", s.Path)
+}
+
+// backupPath is a name that is free.
+func (s *Settings) backupPath(now time.Time) string {
+	base := s.Path + ".before-" + now.Format("20060102-150405")
+	path := base
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(path); err != nil {
+			return path
+		}
+		path = fmt.Sprintf("%s-%d", base, n)
+	}
 }

@@ -1,10 +1,12 @@
 package login
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestWriteSettings(t *testing.T) {
@@ -97,5 +99,45 @@ func TestNeeds(t *testing.T) {
 		if (needs == "") != (row.needs == "") || !strings.Contains(needs, row.needs) {
 			t.Errorf("%s needs %q", row.method, needs)
 		}
+	}
+}
+
+// TestWriteOddSettings has nothing written where the agent would not read what was.
+func TestWriteOddSettings(t *testing.T) {
+	for _, text := range []string{
+		`{"auth":{"type":"a"},"auth":{"type":"b"}}`,
+		`{"auth":{"type":"oauth-personal","type":"b"}}`,
+		`{"auth":[1]}`,
+		strings.Repeat("[", 1<<20) + strings.Repeat("]", 1<<20),
+	} {
+		home := t.TempDir()
+		path := filepath.Join(home, "antigravity-acp", "settings.json")
+		if err := errors.Join(os.Mkdir(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+		set, err := Read(home)
+		if err == nil {
+			_, _, err = set.Write("oauth-personal", "", "")
+		}
+		if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "mend the file") {
+			t.Errorf("%.40s: %v", text, err)
+		}
+		b, _ := os.ReadFile(path)
+		if list, _ := os.ReadDir(filepath.Dir(path)); string(b) != text || len(list) != 1 {
+			t.Errorf("%.40s is now %.40s, beside it %v", text, b, list)
+		}
+	}
+}
+
+// TestWriteTwiceAtOnce has the second backup leave the first alone.
+func TestWriteTwiceAtOnce(t *testing.T) {
+	s := &Settings{Path: filepath.Join(t.TempDir(), "settings.json")}
+	now := time.Now()
+	first := s.backupPath(now)
+	if err := os.WriteFile(first, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if second := s.backupPath(now); second == first {
+		t.Error("it is overwritten")
 	}
 }

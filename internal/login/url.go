@@ -28,18 +28,22 @@ const maxURL = 8 << 10
 
 var https = []byte("https://")
 
+// maxAddresses is how many addresses of a line are looked at. An agent's line may be
+// made of nothing else, and have megabytes.
+const maxAddresses = 100
+
 // Find finds a login page in a line of any text. A login page is an address with
 // the query of an OAuth authorisation request (RFC 6749, 4.1.1; RFC 8252 for the
 // loopback in it): agents print links of all kinds.
 func Find(line []byte) (Page, bool) {
-	for {
+	for range maxAddresses {
 		at := bytes.Index(line, https)
 		if at < 0 {
 			return Page{}, false
 		}
 		line = line[at:]
 		end := 0
-		for end < len(line) && inURL(line[end]) {
+		for end < len(line) && end <= maxURL && inURL(line[end]) {
 			end++
 		}
 		if p, ok := parse(line[:end]); ok {
@@ -47,6 +51,7 @@ func Find(line []byte) (Page, bool) {
 		}
 		line = line[len(https):]
 	}
+	return Page{}, false
 }
 
 // inURL tells the bytes that an address is written with (RFC 3986). A quote, a

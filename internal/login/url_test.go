@@ -1,6 +1,10 @@
 package login
 
-import "testing"
+import (
+	"strings"
+	"testing"
+	"time"
+)
 
 const page = "https://accounts.google.com/o/oauth2/v2/auth?response_type=code&client_id=x&redirect_uri=http%3A%2F%2F127.0.0.1%3A4242%2F&state=s3cret&code_challenge=c"
 
@@ -29,5 +33,19 @@ func TestFind(t *testing.T) {
 	p, _ := Find([]byte(page))
 	if got := p.Bare(); got != "https://accounts.google.com/o/oauth2/v2/auth" {
 		t.Errorf("for a log it is %s", got)
+	}
+}
+
+// TestFindInAHugeLine has a line of addresses alone take no time to speak of: lines
+// are looked at where the loop waits.
+func TestFindInAHugeLine(t *testing.T) {
+	for _, line := range []string{strings.Repeat("https://", 1<<20), strings.Repeat("https://a.example/?redirect_uri= ", 1<<18)} {
+		began := time.Now()
+		if p, ok := Find([]byte(line)); ok {
+			t.Errorf("found %+v", p)
+		}
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("it took %v", took)
+		}
 	}
 }

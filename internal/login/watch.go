@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
+	"strings"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -26,8 +28,11 @@ type Watch struct {
 	// alone tells that no browser can be seen from here.
 	alone bool
 	tell  func(Page)
+	renew func()
+	fault func(error)
 
 	waits *wait // the agent's open authenticate
+	live  int   // processes of the agent
 }
 
 // wait is an authenticate that the agent has not answered.
@@ -36,10 +41,10 @@ type wait struct {
 	agent   *proxy.Agent
 	id      []byte
 	method  string
-	since   int            // ticks since there is a page
-	early   bool           // the client has an error
-	joined  *proxy.Request // a later one of the client's, which gets the answer
-	body    string         // the agent's answer to one that was answered early
+	since   int              // ticks since there is a page
+	early   bool             // the client has an error
+	joined  []*proxy.Request // later ones of the client's, which get the same answer
+	body    string           // the agent's answer to one that was answered early
 }
 
 const (
@@ -51,10 +56,12 @@ const (
 )
 
 // NewWatch makes the interceptor. alone tells that a browser could not be seen (see
-// Alone); tell is called, not under the loop's lock, for a page that no browser was
-// started for.
-func NewWatch(catch *Catch, alone bool, tell func(Page)) *Watch {
-	return &Watch{catch: catch, alone: alone, tell: tell}
+// Alone). The functions are called not under the loop's lock: tell for a page that no
+// browser was started for, renew where processes are left that know nothing of a
+// login, since the client had its answer before the login was done; fault where a
+// page that goes to a browser cannot be seen.
+func NewWatch(catch *Catch, alone bool, tell func(Page), renew func(), fault func(error)) *Watch {
+	return &Watch{catch: catch, alone: alone, tell: tell, renew: renew, fault: fault}
 }
 
 // Alone tells that whoever looks at this machine's screen, if anybody, is not the
@@ -68,23 +75,38 @@ func Alone(getenv func(string) string) bool {
 
 // FromClient sees authenticate.
 func (w *Watch) FromClient(s *proxy.Step, m *proxy.Message) {
+	if m.Method == "$/cancel_request" && w.waits != nil {
+		w.cancel(s, m)
+		return
+	}
 	if m.Kind != wire.Request || m.Method != acp.AgentMethodAuthenticate || s.Own() {
 		return
 	}
 	method := methodOf(m.Text(m.Params))
-	if w.waits != nil && w.waits.early && w.waits.method == method && w.waits.joined == nil {
-		w.waits.joined = s.Request()
-		s.Hold("the agent still waits for the login that the client has begun before")
-		return
-	}
 	if w.waits != nil {
+		if w.waits.method == method {
+			w.waits.joined = append(w.waits.joined, s.Request())
+			s.Hold("the agent still waits for the login that the client has begun before")
+		}
 		return
 	}
 	w.waits = &wait{request: s.Request(), agent: s.Agent(), id: bytes.Clone(m.Text(m.ID)), method: method}
-	if err := w.catch.Begin(); err != nil {
-		s.Log(0, "a login page that goes to a browser is not seen", "why", err.Error())
-	}
+	w.catch.Forget()
+	w.catch.Soon(w.catch.Begin, w.fault)
 	s.After(tick, timerLogin)
+}
+
+// cancel answers an authenticate that is held here, of which the agent knows nothing.
+func (w *Watch) cancel(s *proxy.Step, m *proxy.Message) {
+	x := w.waits
+	id := gjson.GetBytes(m.Text(m.Params), "requestId").Raw
+	at := slices.IndexFunc(x.joined, func(r *proxy.Request) bool { return r.ID() == id })
+	if at < 0 {
+		return
+	}
+	s.Answer(x.joined[at], proxy.ErrorBody(proxy.CodeCancelled, "request cancelled", nil), "cancelled while held")
+	s.Drop("request was held")
+	x.joined = slices.Delete(x.joined, at, at+1)
 }
 
 func methodOf(params []byte) string {
@@ -107,13 +129,29 @@ func (w *Watch) FromAgent(s *proxy.Step, m *proxy.Message) {
 			}
 		}
 	}
+	w.answerJoined(s, outcome(m), "as the agent answered the login that was begun before")
 	w.done(s)
+}
+
+// outcome is an answer's "result" or "error" member.
+func outcome(m *proxy.Message) string {
+	if m.Error.Found() {
+		return `"error":` + string(m.Text(m.Error))
+	}
+	return `"result":` + string(m.Text(m.Result))
+}
+
+func (w *Watch) answerJoined(s *proxy.Step, body, why string) {
+	for _, r := range w.waits.joined {
+		s.Answer(r, body, why)
+	}
+	w.waits.joined = nil
 }
 
 func (w *Watch) done(s *proxy.Step) {
 	w.waits = nil
 	s.After(0, timerLogin)
-	w.catch.End()
+	w.catch.Soon(w.catch.End, w.fault)
 }
 
 // Timer looks whether there is a page, and whether the agent has answered.
@@ -131,15 +169,17 @@ func (w *Watch) Timer(s *proxy.Step, _ string) {
 	}
 	switch {
 	case x.body != "":
-		if x.joined != nil {
-			s.Answer(x.joined, x.body, "as the agent answered the login that was begun before")
+		w.answerJoined(s, x.body, "as the agent answered the login that was begun before")
+		if strings.HasPrefix(x.body, `"result"`) && w.live > 1 {
+			go w.renew()
 		}
 		w.done(s)
 		return
 	case !x.early && w.alone && !opened && x.since >= earlyTicks:
 		x.early = true
-		s.Answer(x.request, `"error":{"code":-32000,"message":`+wire.Quote(p.Advice())+`,"data":{"reason":"login_waits"}}`,
-			"nobody can see the login page")
+		body := `"error":{"code":-32000,"message":` + wire.Quote(p.Advice()) + `,"data":{"reason":"login_waits"}}`
+		s.Answer(x.request, body, "nobody can see the login page")
+		w.answerJoined(s, body, "nobody can see the login page")
 	}
 	s.After(tick, timerLogin)
 }
@@ -161,15 +201,18 @@ func (w *Watch) Frame(f *proxy.Frame) {
 	if m.Kind != wire.Response || !bytes.Equal(m.Text(m.ID), x.id) {
 		return
 	}
-	name, v := "result", m.Result
-	if m.Error.Found() {
-		name, v = "error", m.Error
-	}
-	x.body = wire.Quote(name) + ":" + string(m.Text(v))
+	x.body = outcome(m)
 }
 
-// Event is nothing to it.
-func (w *Watch) Event(*proxy.Event) {}
+// Event counts the processes.
+func (w *Watch) Event(e *proxy.Event) {
+	switch e.Kind {
+	case "spawn":
+		w.live++
+	case "exit":
+		w.live--
+	}
+}
 
 // Exit ends the wait for a process that is gone.
 func (w *Watch) Exit(s *proxy.Step, a *proxy.Agent) {
@@ -177,9 +220,7 @@ func (w *Watch) Exit(s *proxy.Step, a *proxy.Agent) {
 	if x == nil || x.agent != nil && x.agent != a {
 		return
 	}
-	if x.joined != nil {
-		s.Answer(x.joined, `"error":{"code":-32000,"message":"The agent ended while it waited for the login. Begin again.","data":{"reason":"login_lost"}}`, "its process is gone")
-	}
+	w.answerJoined(s, `"error":{"code":-32000,"message":"The agent ended while it waited for the login. Begin again.","data":{"reason":"login_lost"}}`, "its process is gone")
 	w.done(s)
 }
 
