@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"acp-shim/internal/install"
 )
@@ -80,7 +78,7 @@ func (c agentInstall) Run() error {
 	if c.Archive != "" && (c.From != "" || c.URL != "" || c.Registry != "") {
 		return errors.New("there is an archive and --from, --url or --registry; name one source")
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilGivenUp()
 	defer stop()
 	meter := newMeter(os.Stderr)
 	in := install.New(root)
@@ -95,15 +93,16 @@ func (c agentInstall) Run() error {
 	if err != nil {
 		return failed(err)
 	}
-	if c.JSON {
-		return printJSON(os.Stdout, struct {
-			*install.Manifest
-			Dir     string `json:"dir"`
-			Current bool   `json:"current"`
-			Already bool   `json:"already"`
-		}{r.Manifest, r.Dir, r.Current == r.Manifest.Build, r.Already})
+	if !c.JSON {
+		printInstalled(root, r)
+	} else if err := printJSON(os.Stdout, struct {
+		*install.Manifest
+		Dir     string `json:"dir"`
+		Current bool   `json:"current"`
+		Already bool   `json:"already"`
+	}{r.Manifest, r.Dir, r.Current == r.Manifest.Build, r.Already}); err != nil {
+		return err
 	}
-	printInstalled(root, r)
 	if r.LinkError != nil {
 		return failed(fmt.Errorf("the build is installed, and is not the one in use: %w", r.LinkError))
 	}
@@ -238,13 +237,17 @@ func (c agentVerify) Run() error {
 			return failed(fmt.Errorf("no build is in use in %s; name one, or install one: acp-shim agent install", root.Path()))
 		}
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := untilGivenUp()
 	defer stop()
 	meter := newMeter(os.Stderr)
 	m, list, err := root.Verify(ctx, name, func(done, all int64) {
 		meter.stage(install.Stage{Name: "verify", Done: done, All: all})
 	})
 	meter.end()
+	if errors.Is(err, context.Canceled) {
+		failed(errors.New("interrupted; the build was not compared to its end"))
+		return exitCode(130)
+	}
 	if err != nil {
 		return failed(err)
 	}

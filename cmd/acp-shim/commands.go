@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -59,7 +60,7 @@ type demoCmd struct {
 type versionCmd struct{}
 
 type helpCmd struct {
-	Command string `arg:"" optional:"" help:"A command."`
+	Command []string `arg:"" optional:"" help:"A command, such as login or agent install."`
 }
 
 func (versionCmd) Run() error {
@@ -68,7 +69,8 @@ func (versionCmd) Run() error {
 }
 
 func (h helpCmd) Run() error {
-	switch h.Command {
+	name := strings.Join(h.Command, " ")
+	switch name {
 	case "":
 		printHelp(os.Stdout)
 		return nil
@@ -82,12 +84,15 @@ func (h helpCmd) Run() error {
 	if err != nil {
 		return err
 	}
-	for _, c := range parser.Model.Children {
-		if c.Name == h.Command {
-			return exitCode(command([]string{h.Command, "--help"}))
+	node := parser.Model.Node
+	for _, word := range h.Command {
+		at := slices.IndexFunc(node.Children, func(c *kong.Node) bool { return c.Name == word })
+		if at < 0 {
+			return fmt.Errorf("there is no command %q; see acp-shim help", name)
 		}
+		node = node.Children[at]
 	}
-	return fmt.Errorf("there is no command %q; see acp-shim help", h.Command)
+	return exitCode(command(append(h.Command, "--help")))
 }
 
 // exitCode is an error that stands for an exit code and was told about.

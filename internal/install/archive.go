@@ -43,6 +43,9 @@ func (e *spaceError) Unwrap() error { return e.error }
 // is kept of it.
 func (in *Installer) obtain(ctx context.Context, t *target) (a *archive, close func(done bool) string, err error) {
 	if t.address == nil {
+		if st, err := os.Stat(t.file); err == nil && !st.Mode().IsRegular() && !st.IsDir() {
+			return nil, nil, fmt.Errorf("the archive %s is no file", t.file) // to open a pipe would wait
+		}
 		f, err := os.Open(t.file)
 		if err != nil {
 			return nil, nil, fmt.Errorf("opening the archive %s: %w", t.file, reason(err))

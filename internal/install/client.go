@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -58,6 +59,7 @@ func newClient() *http.Client {
 	t.TLSHandshakeTimeout = connectTimeout
 	t.ResponseHeaderTimeout = headerTimeout
 	t.DisableCompression = true // what is hashed is what was published
+	t.DisableKeepAlives = true  // net/http prints what comes on a connection that waits
 	return &http.Client{Transport: t, CheckRedirect: func(req *http.Request, via []*http.Request) error {
 		if len(via) > 10 {
 			return errors.New("it leads on and on, more than 10 times")
@@ -118,6 +120,12 @@ func (in *Installer) netError(ctx context.Context, err error) error {
 	var ue *url.Error
 	if errors.As(err, &ue) {
 		err = ue.Err
+	}
+	// Two errors of net/http have an address in their text, with all of it.
+	for _, quoting := range []string{"failed to parse Location header", "invalid proxy address"} {
+		if strings.HasPrefix(err.Error(), quoting) {
+			return errors.New(quoting)
+		}
 	}
 	var ne net.Error
 	var op *net.OpError

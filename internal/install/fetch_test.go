@@ -206,6 +206,10 @@ func TestDownloadFails(t *testing.T) {
 		{"no network", func(w *world, s *server) Request { return Request{URL: gone.URL + "/" + stamped + "?sig=SECRET"} }, "connection refused (tried 5 times)", 4},
 		{"not there", func(w *world, s *server) Request { s.answers = []http.HandlerFunc{status(404)}; return Request{} }, "there is nothing at that address (404 Not Found)", 0},
 		{"refused", func(w *world, s *server) Request { s.answers = []http.HandlerFunc{status(403)}; return Request{} }, "the server refuses (403 Forbidden)", 0},
+		{"a redirect to no address", func(w *world, s *server) Request {
+			s.answers = []http.HandlerFunc{status(302, "Location", "http://[::1?sig=SECRET")}
+			return Request{}
+		}, "failed to parse Location header", 0},
 		{"another status", func(w *world, s *server) Request { s.answers = []http.HandlerFunc{status(418)}; return Request{} }, "the server answered 418", 0},
 		{"errors for ever", func(w *world, s *server) Request {
 			for range 20 {

@@ -284,7 +284,7 @@ func TestInstallTwoAtOnce(t *testing.T) {
 
 func TestInstallSweepsWhatAKillHasLeft(t *testing.T) {
 	w := newWorld(t)
-	for _, d := range []string{".new-1.2.1-99999", ".old-1.1.1-99999"} {
+	for _, d := range []string{".new-1.2.1-99999", ".gone-1.1.1-99999"} {
 		os.MkdirAll(filepath.Join(w.in.Root.dir, d, "x"), 0o755)
 	}
 	os.Symlink("1.1.1", filepath.Join(w.in.Root.dir, ".current-99999"))

@@ -156,20 +156,30 @@ func (r Root) look(name string) Build {
 	return b
 }
 
+// findLocked is Find in a locked root: what it finds stays so until unlock.
+func (r Root) findLocked(name string) (b Build, unlock func(), err error) {
+	if b, err = r.Find(name); err != nil {
+		return b, nil, err // without a lock, which takes a directory
+	}
+	if unlock, err = r.lock(); err != nil {
+		return b, nil, err
+	}
+	if b, err = r.Find(name); err != nil {
+		unlock()
+	}
+	return b, unlock, err
+}
+
 // Use makes a build the one in use.
 func (r Root) Use(name string) (Build, error) {
-	b, err := r.Find(name)
-	if err != nil {
-		return b, err
-	}
-	if b.Server == "" {
-		return b, fmt.Errorf("build %s has no %s in it, so that it cannot be used; install it again: acp-shim agent install --force", name, servers(Platform())[0])
-	}
-	unlock, err := r.lock()
+	b, unlock, err := r.findLocked(name)
 	if err != nil {
 		return b, err
 	}
 	defer unlock()
+	if b.Server == "" {
+		return b, fmt.Errorf("build %s has no %s in it, so that it cannot be used; install it again: acp-shim agent install --force", name, servers(Platform())[0])
+	}
 	if err := r.point(name); err != nil {
 		return b, err
 	}
@@ -210,11 +220,7 @@ func linkError(link string, err error) error {
 // Remove removes a build. It refuses to remove the one in use, and one out of
 // which something runs, unless it is forced to.
 func (r Root) Remove(name string, force bool) (Build, error) {
-	b, err := r.Find(name)
-	if err != nil {
-		return b, err
-	}
-	unlock, err := r.lock()
+	b, unlock, err := r.findLocked(name)
 	if err != nil {
 		return b, err
 	}
@@ -225,7 +231,7 @@ func (r Root) Remove(name string, force bool) (Build, error) {
 	if pids := running(b.Dir); len(pids) > 0 && !force {
 		return b, fmt.Errorf("build %s is running (pid %s); end the editor that uses it first, or give --force", name, joinInts(pids))
 	}
-	gone := filepath.Join(r.dir, fmt.Sprintf(".old-%s-%d", name, os.Getpid()))
+	gone := filepath.Join(r.dir, fmt.Sprintf(".gone-%s-%d", name, os.Getpid()))
 	if err := os.Rename(b.Dir, gone); err != nil {
 		return b, fmt.Errorf("removing build %s: %w", name, reason(err))
 	}
@@ -263,13 +269,24 @@ func reason(err error) error {
 	return err
 }
 
-// sweep removes what an installation that was killed has left. Nobody else
-// works here: the caller has the lock.
+// sweep removes what an installation that was killed has left, and puts a build
+// back that it had taken out of its place. Nobody else works here: the caller has
+// the lock.
 func (r Root) sweep() {
 	entries, _ := os.ReadDir(r.dir)
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), ".new-") || strings.HasPrefix(e.Name(), ".old-") || strings.HasPrefix(e.Name(), "."+currentLink+"-") {
-			os.RemoveAll(filepath.Join(r.dir, e.Name()))
+		path := filepath.Join(r.dir, e.Name())
+		if old, ok := strings.CutPrefix(e.Name(), ".old-"); ok {
+			if at := strings.LastIndexByte(old, '-'); at > 0 && CheckName(old[:at]) == nil {
+				if _, err := os.Lstat(r.build(old[:at])); errors.Is(err, fs.ErrNotExist) && os.Rename(path, r.build(old[:at])) == nil {
+					continue
+				}
+			}
+		}
+		for _, left := range []string{".new-", ".old-", ".gone-", "." + currentLink + "-"} {
+			if strings.HasPrefix(e.Name(), left) {
+				os.RemoveAll(path)
+			}
 		}
 	}
 }

@@ -171,3 +171,25 @@ func TestStamps(t *testing.T) {
 		}
 	}
 }
+
+// TestSwapThatWasKilled has the next installation put the build back that was out of
+// its place, and take away what was on its way out or in.
+func TestSwapThatWasKilled(t *testing.T) {
+	w := two(t)
+	r := w.in.Root
+	if err := os.Rename(r.build("1.2.1"), filepath.Join(r.dir, ".old-1.2.1-77")); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{".gone-1.1.1-77", ".new-1.2.1-77", ".old-1.3.0-77", ".old-x"} {
+		if err := os.Mkdir(filepath.Join(r.dir, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.must(Request{File: w.file(stamped, zipOf(t, good())), Build: "1.3.0"})
+	if _, drift, err := r.Verify(context.Background(), "1.2.1", nil); err != nil || len(drift) > 0 {
+		t.Errorf("it is not back: %v %v", drift, err)
+	}
+	if list, _ := filepath.Glob(filepath.Join(r.dir, ".*")); len(list) > 0 {
+		t.Errorf("left behind: %v", list)
+	}
+}
