@@ -145,7 +145,7 @@ func commandText(words []string) string {
 	for _, w := range words {
 		list = append(list, shellWord(tilde(w)))
 	}
-	return strings.Join(list, " ")
+	return editors.Mask(strings.Join(list, " "))
 }
 
 func (c setupCmd) write(p *editors.Plan) error {

@@ -270,7 +270,7 @@ func TestNotes(t *testing.T) {
 
 func TestMask(t *testing.T) {
 	d := newDesk(t)
-	d.put(zedFile, "{\n  \"agent_servers\": {\n    \"agy\": {\n      \"type\": \"custom\",\n      \"command\": \"agy_acp_server.par\",\n      \"env\": {\"GEMINI_API_KEY\": \"hush-1\", \"HTTPS_PROXY\": \"http://me:hush-2@proxy\", \"TOKEN\": \"hu\\\"sh-3\"}\n    }\n  }\n}\n")
+	d.put(zedFile, "{\n  \"agent_servers\": {\n    \"agy\": {\n      \"type\": \"custom\",\n      \"command\": \"agy_acp_server.par\",\n      \"env\": {\"GEMINI_API_KEY\": \"hush-1\", \"HTTPS_PROXY\": \"http://me:hush-2@proxy\", \"OPTS\": \"--api-key=hush-4 -b\", \"TOKEN\": \"hu\\\"sh-3\"}\n    }\n  }\n}\n")
 	p, err := d.plan("zed", Request{})
 	if err != nil {
 		t.Fatal(err)

@@ -15,7 +15,13 @@ var secretValue = sync.OnceValue(func() *regexp.Regexp {
 // urlPassword finds user and password in an address.
 var urlPassword = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(://)[^/@\s"]+@`) })
 
-func mask(text string) string {
+// secretFlag finds the value of a flag by whose name it may be secret.
+var secretFlag = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(-[a-z0-9_-]*(?:key|token|secret|passw|auth|cookie|credential)[a-z0-9_-]*=)[^\s"']+`)
+})
+
+// Mask makes secrets in what is shown of a configuration unreadable.
+func Mask(text string) string {
 	text = secretValue().ReplaceAllStringFunc(text, func(s string) string {
 		if strings.HasSuffix(s, `""`) {
 			return s
@@ -23,5 +29,6 @@ func mask(text string) string {
 		m := secretValue().FindStringSubmatch(s)
 		return m[1] + `"***"`
 	})
+	text = secretFlag().ReplaceAllString(text, "${1}***")
 	return urlPassword().ReplaceAllString(text, "${1}***@")
 }

@@ -42,7 +42,7 @@ func (p *Plan) Diff() string {
 	if _, rest, ok := strings.Cut(text, "\n"); ok {
 		text = rest // the line that repeats the names
 	}
-	return mask(strings.ReplaceAll(text, "\r\n", "\n"))
+	return Mask(strings.ReplaceAll(text, "\r\n", "\n"))
 }
 
 // Plan works out the change. Settings is the configuration's file where it is

@@ -53,7 +53,7 @@ func (c *Client) Undo(m Machine, settings string) (*Undone, error) {
 		u.Removed = true
 		return u, nil
 	}
-	if rec.SHA256 != "" && hash(now) == rec.SHA256 {
+	if rec.SHA256 != "" && hash(now) == rec.SHA256 && (rec.New || isThere(real+backupEnd)) {
 		return u, restore(u, real, rec)
 	}
 	return u, c.takeOut(u, real, now, rec)

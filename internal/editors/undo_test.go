@@ -105,6 +105,18 @@ func TestUndoOfTwoWrites(t *testing.T) {
 	})
 }
 
+// TestUndoWithoutTheBackup takes the change out of the file as it is.
+func TestUndoWithoutTheBackup(t *testing.T) {
+	d := newDesk(t)
+	d.put(zedFile, "{\n  \"a\": 1\n}\n")
+	d.write("zed", Request{})
+	os.Remove(d.at(zedFile) + backupEnd)
+	if u := d.undo("zed"); u.Whole {
+		t.Errorf("undone %+v", u)
+	}
+	d.is(zedFile, "{\n  \"a\": 1\n}\n")
+}
+
 func TestUndoOfNothing(t *testing.T) {
 	d := newDesk(t)
 	for _, c := range Clients() {

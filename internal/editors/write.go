@@ -140,19 +140,8 @@ func forget(real string) {
 	os.Remove(real + recordEnd)
 }
 
-// writeFile writes a file beside and puts it in its place.
 func writeFile(path string, text []byte, mode fs.FileMode) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", path, reason(err))
-	}
-	_, err = f.Write(text)
-	err = errors.Join(err, f.Chmod(mode), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
+	if err := textfile.Write(path, text, mode); err != nil {
 		return fmt.Errorf("writing %s: %w", path, reason(err))
 	}
 	return nil
