@@ -1,6 +1,7 @@
 package usage
 
 import (
+	"math"
 	"strings"
 )
 
@@ -26,9 +27,17 @@ type Tokens struct {
 	Total int64 `json:"total,omitempty"`
 }
 
-// Plus is the sum of both.
+// Plus is the sum of both. What would be more than a number can hold is the most that
+// it can.
 func (t Tokens) Plus(u Tokens) Tokens {
-	return Tokens{t.Input + u.Input, t.Output + u.Output, t.Thought + u.Thought, t.Cached + u.Cached, t.CacheWrite + u.CacheWrite, t.Total + u.Total}
+	return Tokens{plus(t.Input, u.Input), plus(t.Output, u.Output), plus(t.Thought, u.Thought), plus(t.Cached, u.Cached), plus(t.CacheWrite, u.CacheWrite), plus(t.Total, u.Total)}
+}
+
+func plus(a, b int64) int64 {
+	if a > 0 && b > math.MaxInt64-a {
+		return math.MaxInt64
+	}
+	return a + b
 }
 
 func (t Tokens) minus(u Tokens) Tokens {

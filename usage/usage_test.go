@@ -210,3 +210,14 @@ func TestNormalise(t *testing.T) {
 		}
 	}
 }
+
+// TestHugeSums stay sums: many huge figures do not come out below zero.
+func TestHugeSums(t *testing.T) {
+	var sum Tokens
+	for range 3000 {
+		sum = sum.Plus(Tokens{Input: maxFigure, Total: maxFigure})
+	}
+	if sum.Input != 1<<63-1 || sum.Total != sum.Input {
+		t.Errorf("%+v", sum)
+	}
+}

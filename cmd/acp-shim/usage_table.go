@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"strings"
 
 	"acp-shim/internal/show"
@@ -35,7 +36,7 @@ func (t *tables) usage(b *book, by, where string) {
 	if b.all.Total > 0 {
 		line += fmt.Sprintf(" · %s tokens in, %s out", full(b.all.Input), full(b.all.Output))
 		if b.all.Cached > 0 && b.all.Input > 0 {
-			line += fmt.Sprintf(", %d%% of the input cached", b.all.Cached*100/b.all.Input)
+			line += fmt.Sprintf(", %d%% of the input cached", part(b.all.Cached, b.all.Input, 100))
 		}
 	}
 	t.write(line)
@@ -60,12 +61,12 @@ func (t *tables) usageDays(b *book) {
 	}
 	t.write(t.paint(bold, fmt.Sprintf("%-10s %9s", "DAY", head)))
 	for _, x := range days {
-		n := int((size(x)*barSize + most - 1) / most)
+		n := int(math.Ceil(float64(size(x)) * barSize / float64(most)))
 		in := 0
 		if x.Total > 0 {
-			in = int(int64(n) * x.Input / max(x.Total, 1))
+			in = min(part(x.Input, x.Total, n), n)
 		}
-		bar := t.paint(dim, strings.Repeat("▒", max(in, 0))) + strings.Repeat("█", max(n-in, 0))
+		bar := t.paint(dim, strings.Repeat("▒", in)) + strings.Repeat("█", n-in)
 		t.write(fmt.Sprintf("%-10s %9s  %s", x.name, full(size(x)), bar))
 	}
 	t.write("")
@@ -92,7 +93,7 @@ func (t *tables) usageTable(head string, width int, of sums, byTokens bool) {
 		if !byTokens && x.context > 0 {
 			more = full(x.context)
 			if x.window > 0 {
-				more += fmt.Sprintf(" (%d%%)", x.context*100/x.window)
+				more += fmt.Sprintf(" (%d%%)", part(x.context, x.window, 100))
 			}
 		}
 		if !byTokens && x.currency != "" {
@@ -105,6 +106,11 @@ func (t *tables) usageTable(head string, width int, of sums, byTokens bool) {
 		t.write(t.paint(dim, fmt.Sprintf("… and %d more; --json has all", left)))
 	}
 	t.write("")
+}
+
+// part is how many of the steps of a whole a part of it is.
+func part(of, whole int64, steps int) int {
+	return int(float64(of) * float64(steps) / float64(whole))
 }
 
 // full is a figure of tokens, "-" for none.

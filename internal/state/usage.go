@@ -3,7 +3,9 @@ package state
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,7 +37,23 @@ const (
 	usedMonths = 24
 	// maxUsed bounds the books of a month, a few hundred thousand turns.
 	maxUsed = 64 << 20
+	// maxLine bounds a line. Names in it are the agent's, and may be of any length.
+	maxLine = 16 << 10
+	maxName = 1 << 10
+	// maxCount is more than any turn uses.
+	maxCount = 1 << 53
 )
+
+// sound tells a line whose figures can be: none is below zero, or so large that it
+// would spoil the sums.
+func (u *Used) sound() bool {
+	for _, n := range []int64{u.Input, u.Output, u.Thought, u.Cached, u.CacheWrite, u.Total, u.Context, u.Window} {
+		if n < 0 || n > maxCount {
+			return false
+		}
+	}
+	return u.Cost >= 0 && u.Cost <= maxCount
+}
 
 // Book writes a line into the books. Shims that do so at the same time do not mix
 // their lines: each is one write to the file's end.
@@ -43,9 +61,15 @@ func (d *Dir) Book(u Used) error {
 	if d == nil || d.path == "" {
 		return nil
 	}
+	for _, name := range []*string{&u.Session, &u.Model, &u.Build, &u.Currency} {
+		*name = (*name)[:min(len(*name), maxName)]
+	}
 	b, err := json.Marshal(u)
 	if err != nil {
 		return err
+	}
+	if len(b) >= maxLine || !u.sound() {
+		return errors.New("a turn whose usage nobody could read again is not kept in the books")
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -94,7 +118,7 @@ func books(dir string) []string {
 }
 
 // Books calls f for each line that is there, the oldest first. A line that cannot
-// be read is passed over: a crash may have cut it.
+// be read, or says what cannot be, is passed over: a crash may have cut it.
 func (d *Dir) Books(f func(Used)) error {
 	if d == nil || d.path == "" {
 		return nil
@@ -105,16 +129,20 @@ func (d *Dir) Books(f func(Used)) error {
 		if err != nil {
 			return fmt.Errorf("reading the books of usage: %w", err)
 		}
-		lines := bufio.NewScanner(file)
-		for lines.Scan() {
+		lines, whole := bufio.NewReaderSize(file, maxLine), true
+		for err == nil {
+			var line []byte
+			line, err = lines.ReadSlice('\n')
 			var u Used
-			if json.Unmarshal(lines.Bytes(), &u) == nil && !u.At.IsZero() {
+			if whole && err != bufio.ErrBufferFull && json.Unmarshal(line, &u) == nil && !u.At.IsZero() && u.sound() {
 				f(u)
 			}
+			if whole = err != bufio.ErrBufferFull; !whole {
+				err = nil
+			}
 		}
-		err = lines.Err()
 		file.Close()
-		if err != nil {
+		if err != io.EOF {
 			return fmt.Errorf("reading %s: %w", file.Name(), err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -65,5 +66,40 @@ func TestNoBooksWithoutADirectory(t *testing.T) {
 	}
 	if err := none.Books(func(Used) { t.Error("a line") }); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestDamagedBooks passes over what no shim has written, and reads the rest.
+func TestDamagedBooks(t *testing.T) {
+	dir := t.TempDir()
+	d, at := At(dir), time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC)
+	whole := Used{At: at, Session: "s", Tokens: usage.Tokens{Input: 2, Total: 2}}
+	for _, line := range []string{`{"at":"2026-01-31T00:00:00Z","input":-5}`, `{"at":"2026-01-31T00:00:00Z","input":9223372036854775807}`,
+		`{"at":"2026-01-31T00:00:00Z","cost":1e300}`, `{"at":"2026-01-31T00:00:00Z","session":"` + strings.Repeat("s", 1<<20) + `"}`, "null", "\x00"} {
+		if err := d.Book(whole); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.OpenFile(filepath.Join(dir, usedDir, "2026-01.jsonl"), os.O_APPEND|os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintln(f, line)
+		f.Close()
+	}
+	n := 0
+	if err := d.Books(func(u Used) { n += int(u.Input) }); err != nil || n != 12 {
+		t.Errorf("%d, %v", n, err)
+	}
+}
+
+// TestLongNames has a turn of an agent with names of any length read again.
+func TestLongNames(t *testing.T) {
+	d, long := At(t.TempDir()), strings.Repeat("m", 1<<20)
+	if err := d.Book(Used{At: time.Now(), Session: "s", Model: long, Build: long}); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	if err := d.Books(func(u Used) { n += len(u.Model) }); err != nil || n != maxName {
+		t.Errorf("%d, %v", n, err)
 	}
 }
