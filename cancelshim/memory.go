@@ -1,8 +1,6 @@
 package cancelshim
 
 import (
-	"github.com/tidwall/gjson"
-
 	"acp-shim/proxy"
 )
 
@@ -38,8 +36,8 @@ func (n Count) Known() bool { return n.Ignored >= ignoredTwice }
 
 // Build names the build of an agent by what it says of itself.
 func Build(a *proxy.Agent) string {
-	info := gjson.GetBytes(a.Info(), "agentInfo")
-	return info.Get("name").Str + " " + info.Get("version").Str
+	name, version := a.Build()
+	return name + " " + version
 }
 
 // volatile is a Memory for one run.

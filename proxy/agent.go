@@ -1,6 +1,11 @@
 package proxy
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
 
 // agentState is how far a process is. The order counts: from condemned on, what
 // it says touches nothing.
@@ -24,26 +29,27 @@ type Agent struct {
 	// Stuck tells that it was killed and is still there.
 	Stuck bool
 
-	gen      int
-	pid      int
-	state    agentState
-	booting  bool // the shim's own initialize has no answer yet
-	sessions []*Session
-	reserved int     // sessions that are being made in it
-	open     int     // requests of the client that it has not answered
-	small    int     // those among them that take no time
-	queue    []*held // wait for it to take frames
-	asked    []*Asked
-	info     []byte // the result of initialize
-	cause    string // why it was condemned, in words for an error
-	why      string // the same, in a word or two
-	exit     string // how it ended, in words
-	stderr   string // its last lines
-	retire   bool   // not wanted any more, and being started
-	soft     bool   // it is given time to end
-	paused   bool   // its output is not read, since too much waits for the client
-	unsent   int    // bytes that were queued for it and never sent
-	stale    string // why it is to be ended once it runs nothing
+	gen           int
+	pid           int
+	state         agentState
+	booting       bool // the shim's own initialize has no answer yet
+	sessions      []*Session
+	reserved      int     // sessions that are being made in it
+	open          int     // requests of the client that it has not answered
+	small         int     // those among them that take no time
+	queue         []*held // wait for it to take frames
+	asked         []*Asked
+	info          []byte // the result of initialize
+	name, version string
+	cause         string // why it was condemned, in words for an error
+	why           string // the same, in a word or two
+	exit          string // how it ended, in words
+	stderr        string // its last lines
+	retire        bool   // not wanted any more, and being started
+	soft          bool   // it is given time to end
+	paused        bool   // its output is not read, since too much waits for the client
+	unsent        int    // bytes that were queued for it and never sent
+	stale         string // why it is to be ended once it runs nothing
 }
 
 // Gen is the process's generation, which counts from 1.
@@ -51,6 +57,17 @@ func (a *Agent) Gen() int { return a.gen }
 
 // Info is the text of its result of initialize, nil before that.
 func (a *Agent) Info() []byte { return a.info }
+
+// Build is what it calls itself and its version in that result, "" each where it
+// does not say.
+func (a *Agent) Build() (name, version string) { return a.name, a.version }
+
+// introduced takes its result of initialize.
+func (a *Agent) introduced(result []byte) {
+	a.info = bytes.Clone(result)
+	info := gjson.GetBytes(result, "agentInfo")
+	a.name, a.version = strings.Clone(info.Get("name").Str), strings.Clone(info.Get("version").Str)
+}
 
 // Condemned tells that it is being ended or has ended.
 func (a *Agent) Condemned() bool { return a.state >= condemned }

@@ -57,3 +57,16 @@ func BenchmarkLoop(b *testing.B) {
 		r.read(len(block))
 	}
 }
+
+// BenchmarkRequest is a request that the shim only carries, and its answer.
+func BenchmarkRequest(b *testing.B) {
+	s := opened(&testing.T{}, Options{Chain: []Interceptor{Base{}, Base{}, Base{}}})
+	s.core.taps, s.core.fx = nil, nothing{s}
+	ask := []byte(`{"jsonrpc":"2.0","id":7,"method":"_ping","params":{"x":"` + strings.Repeat("y", 150) + `"}}` + "\n")
+	answer := []byte(`{"jsonrpc":"2.0","id":7,"result":{"x":"` + strings.Repeat("y", 150) + `"}}` + "\n")
+	b.ReportAllocs()
+	for b.Loop() {
+		s.core.client(ask)
+		s.core.agentLine(1, answer)
+	}
+}

@@ -91,7 +91,7 @@ func (c *Core) booted(a *Agent, m *Message, failure string) {
 		c.condemn(a, "refused initialize", hard)
 		return
 	}
-	a.info = bytes.Clone(m.Text(m.Result))
+	a.introduced(m.Text(m.Result))
 	var auth Message
 	auth.Parse(c.auth)
 	if method, ok := auth.At(auth.Params, "methodId"); ok && c.policy.RepeatAuth != nil && c.policy.RepeatAuth(auth.String(method)) {
@@ -130,7 +130,7 @@ func (c *Core) becomeReady(a *Agent) {
 func (c *Core) initialized(a *Agent, r *Request, m *Message) {
 	c.fx.disarm(timerKey{kind: timerStart, gen: a.gen})
 	if m.Result.Found() {
-		a.info = bytes.Clone(m.Text(m.Result))
+		a.introduced(m.Text(m.Result))
 		a.state = ready
 		c.agent0 = a.info
 		c.init = bytes.Clone(r.orig)

@@ -5,8 +5,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/tidwall/gjson"
-
 	"acp-shim/internal/wire"
 	"acp-shim/proxy"
 )
@@ -188,7 +186,8 @@ func build(s *proxy.Step) string {
 	if s.Agent() == nil {
 		return ""
 	}
-	return gjson.GetBytes(s.Agent().Info(), "agentInfo.version").Str
+	_, version := s.Agent().Build()
+	return version
 }
 
 func info(s *proxy.Step, msg string, args ...any) { s.Log(slog.LevelInfo, msg, args...) }

@@ -244,8 +244,8 @@ func (w *Watch) of(session string) *watched {
 }
 
 func buildOf(a *proxy.Agent) string {
-	info := gjson.GetBytes(a.Info(), "agentInfo")
-	return info.Get("name").Str + " " + info.Get("version").Str
+	name, version := a.Build()
+	return name + " " + version
 }
 
 // see latches the first figure of a build.
