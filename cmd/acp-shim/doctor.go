@@ -62,7 +62,10 @@ func (c doctorCmd) Run() error {
 			told(f)
 		}
 	})
-	if err != nil {
+	switch {
+	case errors.Is(err, errInterrupted):
+		return failed(err)
+	case err != nil:
 		return err
 	}
 	if c.Fix {
@@ -85,6 +88,8 @@ func (c doctorCmd) Run() error {
 	return nil
 }
 
+var errInterrupted = errors.New("interrupted")
+
 // examine carries out all checks.
 func (e examined) examine(told func(doctor.Finding)) ([]doctor.Finding, error) {
 	subject, end, err := e.subject()
@@ -92,16 +97,24 @@ func (e examined) examine(told func(doctor.Finding)) ([]doctor.Finding, error) {
 		return nil, err
 	}
 	defer end()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := interruptible()
 	defer stop()
 	all := doctor.New(doctor.ThisMachine(), subject).Run(ctx, func(f doctor.Finding) { told(clean(f)) })
 	for i := range all {
 		all[i] = clean(all[i])
 	}
 	if ctx.Err() != nil {
-		return nil, failed(errors.New("interrupted"))
+		return nil, errInterrupted
 	}
 	return all, nil
+}
+
+// interruptible ends with the first SIGINT or SIGTERM; the second ends the program as
+// ever, also where something does not look at the context.
+func interruptible() (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
 }
 
 // clean takes the secrets out of what an agent has said, or a command line holds.

@@ -2,7 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"strings"
 	"time"
@@ -44,9 +46,14 @@ func (r doctorResult) print(w io.Writer) error {
 // doctorServers are the MCP servers that the settings inject, by name and address.
 // What is wrong with them the injector says, as it does at a start.
 func doctorServers(set *settings.Settings) ([]doctor.Server, error) {
+	file := expandHome(set.MCPConfig)
+	// The injector waits for who writes into a FIFO.
+	if info, err := os.Stat(file); file != "" && err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("--mcp-config %s: it is no file", file)
+	}
 	in, err := rewrite.NewInjector(rewrite.InjectOptions{
 		Bridge: set.Bridge, BridgeToken: set.BridgeToken, MCP: set.MCP, MCPHeaders: set.MCPHeaders, MCPStdio: set.MCPStdio,
-		MCPConfig: expandHome(set.MCPConfig), Override: set.MCPOverride,
+		MCPConfig: file, Override: set.MCPOverride,
 	})
 	if err != nil {
 		return nil, err
@@ -67,8 +74,8 @@ func doctorServers(set *settings.Settings) ([]doctor.Server, error) {
 		}
 		list = append(list, doctor.Server{Name: name, Command: command})
 	}
-	if set.MCPConfig != "" {
-		list = append(list, fileServers(expandHome(set.MCPConfig))...)
+	if file != "" {
+		list = append(list, fileServers(file)...)
 	}
 	return list, nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"archive/zip"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -43,29 +44,64 @@ func (c reportCmd) Run() error {
 	if _, err := os.Lstat(name); err == nil {
 		return failed(fmt.Errorf("%s is there already; name another file with -o", name))
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), ".acp-shim-report-*")
+	// Known before the agent is started, which takes its time.
+	half, err := newHalf(name)
 	if err != nil {
-		return failed(fmt.Errorf("writing %s: %w", name, err))
+		return failed(fmt.Errorf("writing %s: %w; name a file in another directory with -o", name, err))
 	}
-	defer os.Remove(f.Name())
-	b := &bundle{zip: zip.NewWriter(f)}
+	half.Close()
+	os.Remove(half.Name())
+	// Put together in memory, which captureMax bounds: who is interrupted leaves nothing.
+	var text bytes.Buffer
+	b := &bundle{zip: zip.NewWriter(&text)}
 	err = c.fill(b)
-	for _, step := range []func() error{b.zip.Close, f.Close} {
-		if e := step(); err == nil && e != nil {
-			err = e
-		}
+	if e := b.zip.Close(); err == nil {
+		err = e
 	}
 	if err == nil {
-		// Not a rename: that would replace what was put there meanwhile.
-		if err = os.Link(f.Name(), name); err != nil && !errors.Is(err, os.ErrExist) {
-			err = os.Rename(f.Name(), name) // a file system without links
-		}
+		err = writeNew(name, text.Bytes())
 	}
 	if err != nil {
 		return failed(fmt.Errorf("writing %s: %w; nothing was written", name, err))
 	}
 	b.tell(newPainter(os.Stdout), name)
 	return nil
+}
+
+// newHalf makes the file that becomes one of this name when it is whole. It is for
+// this user only.
+func newHalf(name string) (*os.File, error) {
+	f, err := os.CreateTemp(filepath.Dir(name), ".acp-shim-report-*")
+	var p *os.PathError
+	if errors.As(err, &p) {
+		return nil, fmt.Errorf("no file can be made in %s: %w", filepath.Dir(name), p.Err)
+	}
+	return f, err
+}
+
+// writeNew writes a file whole or not at all, and replaces none.
+func writeNew(name string, text []byte) error {
+	f, err := newHalf(name)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(text)
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	var p *os.PathError
+	if errors.As(err, &p) {
+		return p.Err // the name of the half says nothing
+	}
+	if err != nil {
+		return err
+	}
+	// Not a rename: that would replace what was put there meanwhile.
+	if err = os.Link(f.Name(), name); err != nil && !errors.Is(err, os.ErrExist) {
+		err = os.Rename(f.Name(), name) // a file system without links
+	}
+	return err
 }
 
 // bundle is the archive that is being made.

@@ -3,6 +3,7 @@ package main
 import (
 	"archive/zip"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -152,6 +153,12 @@ func TestScrub(t *testing.T) {
 	if got := string(s.json([]byte(`{"a":"/home/somebody/x","b":"token-of-the-bridge"}`))); got != `{"a":"~/x","b":"[redacted]"}` {
 		t.Error(got)
 	}
+	odd := newScrubber(&settings.Settings{BridgeToken: `<odd"token>\`})
+	for _, text := range []string{`<odd"token>\`, `<odd\"token>\\`, `\u003codd\"token\u003e\\`} {
+		if got := string(odd.json([]byte(`{"a":` + text + `}`))); got != `{"a":[redacted]}` {
+			t.Errorf("%s: %s", text, got)
+		}
+	}
 	var out strings.Builder
 	w := &lineWriter{w: &out, clean: s.secrets}
 	for _, piece := range []string{"a token-of-", "the-bridge b\nc", " d"} {
@@ -175,5 +182,24 @@ func TestPrintSettings(t *testing.T) {
 	}
 	if got := out.String(); strings.Contains(got, "s3cret") || !strings.Contains(got, "bridge-token") || !strings.Contains(got, `"native"`) {
 		t.Error(got)
+	}
+}
+
+// What is there is not replaced, and a half is not left behind.
+func TestWriteNew(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "r.zip")
+	if err := writeNew(name, []byte("one")); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeNew(name, []byte("two")); !errors.Is(err, os.ErrExist) {
+		t.Error(err)
+	}
+	b, _ := os.ReadFile(name)
+	if list, _ := os.ReadDir(dir); string(b) != "one" || len(list) != 1 {
+		t.Errorf("%q %v", b, list)
+	}
+	if err := writeNew(filepath.Join(dir, "none", "r.zip"), nil); err == nil || strings.Contains(err.Error(), ".acp-shim-report-") {
+		t.Error(err)
 	}
 }

@@ -30,8 +30,22 @@ func newScrubber(set *settings.Settings) scrubber {
 	var s scrubber
 	for _, x := range newKnownSecrets(set).list() {
 		// What is shorter is a word, and would be found everywhere.
-		if len(x) >= 8 {
-			s.known = append(s.known, bytes.Clone(x))
+		if len(x) < 8 {
+			continue
+		}
+		s.known = append(s.known, bytes.Clone(x))
+		// As it stands in JSON, with the escapes for HTML and without.
+		for _, html := range []bool{true, false} {
+			var quoted bytes.Buffer
+			e := json.NewEncoder(&quoted)
+			e.SetEscapeHTML(html)
+			if e.Encode(string(x)) != nil {
+				continue
+			}
+			inner := quoted.Bytes()[1 : quoted.Len()-2] // a quote on either side, and the line end
+			if !bytes.Equal(inner, x) {
+				s.known = append(s.known, inner)
+			}
 		}
 	}
 	if home, err := os.UserHomeDir(); err == nil && len(home) > 1 {

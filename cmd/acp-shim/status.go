@@ -99,7 +99,11 @@ func printShim(p *painter, shim status.Shim, now time.Time) {
 	if shim.Running {
 		head += "  " + p.paint(green, "running") + " for " + lasted(now.Sub(s.Started))
 	} else {
-		head += "  " + p.paint(red, "killed") + ", last heard of " + ago(now.Sub(s.Updated))
+		heard := s.Updated
+		if heard.IsZero() {
+			heard = shim.At
+		}
+		head += "  " + p.paint(red, "killed") + ", last heard of " + ago(now.Sub(heard))
 	}
 	p.line(head + ", client " + shown(peerText(s.Client, "unknown")))
 	row := func(name, text string) { p.line("  " + p.paint(dim, fmt.Sprintf("%-10s", name)) + " " + text) }

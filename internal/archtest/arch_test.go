@@ -21,7 +21,7 @@ var may = map[string][]string{
 	"internal/logs":         {},
 	"internal/settings":     {"internal/textfile"},
 	"internal/textfile":     {},
-	"internal/state":        {"proxy", "usage"},
+	"internal/state":        {"proxy", "usage", "internal/textfile"},
 	"internal/conversation": {},
 	"internal/schema":       {"internal/trace", "record", "proxy", "internal/wire"},
 	"internal/compare":      {"internal/trace", "record", "proxy", "usage"},

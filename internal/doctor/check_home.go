@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -78,11 +79,14 @@ func (x *Exam) login() []Finding {
 		return nil
 	}
 	path := x.inHome("settings.json")
-	s, err := login.Read(x.agentHome())
+	s, err := x.settings()
 	if err != nil {
-		return one(problem("%s cannot be used%s", x.tilde(path), why(path, err)).remedy("correct it, or remove it and log in again with acp-shim login" + startOnly))
+		return one(problem("%s cannot be used: %s", x.tilde(path), why(path, err)).remedy("correct it, or remove it and log in again with acp-shim login" + startOnly))
 	}
 	if s.Type == "" {
+		if x.hasToken() {
+			return one(ok("none is chosen in %s, and a login with Google is kept: the agent goes on with that; acp-shim doctor --session shows whether it does", x.tilde(path)))
+		}
 		return one(warning("no login is chosen in %s", x.tilde(path)).remedy("acp-shim login, or log in from the editor"))
 	}
 	if _, known := login.Lookup(s.Type); !known {
@@ -104,19 +108,45 @@ func (x *Exam) login() []Finding {
 	return one(ok("%s, chosen in %s", text, x.tilde(path)))
 }
 
-// why says in which line a file stops being JSON, if it does.
+// errNoFile is what stands where a file should: a directory, or a FIFO, whose opening
+// would wait for a writer.
+var errNoFile = errors.New("it is no file")
+
+// settings are the agent's.
+func (x *Exam) settings() (*login.Settings, error) {
+	if info, err := os.Stat(x.inHome("settings.json")); err == nil && !info.Mode().IsRegular() {
+		return nil, errNoFile
+	}
+	return login.Read(x.agentHome())
+}
+
+// why says what is wrong with a file, whose path stands before it: in which line it
+// stops being JSON, if it does.
 func why(path string, err error) string {
+	if errors.Is(err, errNoFile) {
+		return err.Error()
+	}
 	b, rerr := textfile.Read(path)
 	if rerr != nil {
-		return ": " + because(rerr)
+		return strings.TrimPrefix(because(rerr), path+" ")
+	}
+	// Python's json, by which the server reads it, refuses one, as RFC 8259 allows.
+	if bytes.HasPrefix(b, []byte("\ufeff")) {
+		return "it begins with a byte order mark, which is no JSON; save it as UTF-8 without one"
 	}
 	var text json.RawMessage
 	var at *json.SyntaxError
 	if errors.As(json.Unmarshal(b, &text), &at) {
 		off := min(max(int(at.Offset), 0), len(b))
-		return fmt.Sprintf(": line %d: %s", 1+strings.Count(string(b[:off]), "\n"), at)
+		return fmt.Sprintf("line %d: %s", 1+strings.Count(string(b[:off]), "\n"), at)
 	}
-	return ": " + err.Error()
+	return "it is no JSON object, and the agent does not read it"
+}
+
+// hasToken tells that a login with Google is kept.
+func (x *Exam) hasToken() bool {
+	info, err := os.Stat(x.inHome("acp_token.json"))
+	return err == nil && info.Mode().IsRegular() && info.Size() > 0
 }
 
 // token looks whether a token is there. What is in it is nobody's business.
@@ -125,7 +155,7 @@ func (x *Exam) token() []Finding {
 		return nil
 	}
 	chosen := login.Method{}
-	if s, err := login.Read(x.agentHome()); err == nil {
+	if s, err := x.settings(); err == nil {
 		chosen, _ = login.Lookup(s.Type)
 	}
 	path, needed := x.inHome("acp_token.json"), chosen.Browser

@@ -61,7 +61,8 @@ func (x *Exam) endOrphans(found []agent.Seen) error {
 // A shim's children are its own, and on Linux it adopts what they leave behind: so
 // the topmost of its processes has it for a parent as long as it lives. One whose
 // topmost is a child of init, or of a session's manager, and whose run has neither a
-// guard nor a status that is locked, has outlived it.
+// guard nor a status that is locked, has outlived it. A shim that was started from
+// such a run and lives on is nobody's orphan, nor is what stands above it.
 func orphans(all []agent.Seen, runs []Run, self int) (ours, others []agent.Seen) {
 	byPID := map[int]agent.Seen{}
 	alive := map[string]bool{}
@@ -76,15 +77,24 @@ func orphans(all []agent.Seen, runs []Run, self int) (ours, others []agent.Seen)
 			alive[r.ID] = true
 		}
 	}
-	family := map[int]bool{} // this process and those above it
-	for pid := self; pid > 0 && !family[pid]; pid = byPID[pid].PPID {
-		family[pid] = true
+	isAlive := func(run string) bool { return alive[run] }
+	spared := map[int]bool{}
+	spare := func(pid int) { // with all above it
+		for ; pid > 0 && !spared[pid]; pid = byPID[pid].PPID {
+			spared[pid] = true
+		}
+	}
+	spare(self)
+	for _, p := range all {
+		if p.Guards != "" || slices.ContainsFunc(p.Runs, isAlive) {
+			spare(p.PID)
+		}
 	}
 	for _, p := range all {
 		switch {
-		case p.PID <= 1 || family[p.PID] || p.Guards != "":
+		case p.PID <= 1 || spared[p.PID]:
 		case len(p.Runs) > 0:
-			if !slices.ContainsFunc(p.Runs, func(r string) bool { return alive[r] }) && reparented(topmost(p, byPID), byPID) {
+			if top := topmost(p, byPID); !spared[top.PID] && reparented(top, byPID) {
 				ours = append(ours, p)
 			}
 		case isServer(p.Name) && reparented(p, byPID):

@@ -66,8 +66,12 @@ func (x *Exam) state() []Finding {
 			remedy("chmod u+rwx %s, or name another one with --state-dir", x.StateDir))
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
 		dir := x.StateDir
-		return one(warning("the state directory %s can be read by others (mode %04o)", x.tilde(dir), info.Mode().Perm()).
-			remedy("chmod 700 %s", dir).fix(func() error { return os.Chmod(dir, 0o700) }))
+		f := warning("the state directory %s can be read by others (mode %04o)", x.tilde(dir), info.Mode().Perm()).remedy("chmod 700 %s", dir)
+		if !strings.Contains(filepath.Base(dir), "acp-shim") {
+			// Somebody has named a directory that may hold other things, as /tmp does.
+			return one(f.remedy("name one with --state-dir that is the shim's alone; or, if this one is, chmod 700 %s", dir))
+		}
+		return one(f.fix(func() error { return os.Chmod(dir, 0o700) }))
 	}
 	return one(ok("%s", x.tilde(x.StateDir)))
 }
@@ -99,7 +103,10 @@ func (x *Exam) log() []Finding {
 		return one(ok("no log is written"))
 	}
 	dir := filepath.Dir(x.LogFile)
-	if info, err := os.Stat(dir); err == nil && (!info.IsDir() || !x.Writable(dir)) {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		dir = x.above(dir)
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() || !x.Writable(dir) {
 		return one(problem("no log can be written to %s", x.tilde(x.LogFile)).remedy("chmod u+rwx %s, or name another file with --log-file", dir))
 	}
 	var size int64

@@ -116,10 +116,14 @@ func (x *Exam) shakeHands() []Finding {
 	case h.err != nil:
 		return one(x.failedStart(h))
 	}
+	if !h.result.IsObject() {
+		return one(problem("the agent answered initialize in %.1f s with something that is no object", h.took.Seconds()).
+			remedy("it does not speak ACP: name another agent; acp-shim probe shows what it says"))
+	}
 	var methods []string
 	for _, m := range h.result.Get("authMethods").Array() {
-		if len(methods) < 20 {
-			methods = append(methods, clip(m.Get("id").Str))
+		if id := m.Get("id").Str; id != "" && len(methods) < 20 {
+			methods = append(methods, clip(id))
 		}
 	}
 	text := fmt.Sprintf("the agent answered in %.1f s, protocol version %d", h.took.Seconds(), h.result.Get("protocolVersion").Int())
@@ -142,7 +146,7 @@ const (
 
 // failedStart says why an agent did not answer, by what it said last.
 func (x *Exam) failedStart(h *handshake) Finding {
-	text := h.err.Error()
+	text := clip(h.err.Error())
 	stderr := h.stderr
 	var gone *client.GoneError
 	if errors.As(h.err, &gone) && stderr == "" {
@@ -184,7 +188,7 @@ func (x *Exam) session() []Finding {
 	if h.sessionErr == nil {
 		return one(ok("a session was opened; it leaves a conversation behind"))
 	}
-	p := problem("no session can be opened: %s", h.sessionErr)
+	p := problem("no session can be opened: %s", clip(h.sessionErr.Error()))
 	var refused *client.RefusedError
 	switch {
 	case errors.As(h.sessionErr, &refused) && refused.Code() == -32000:

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -110,13 +111,17 @@ func (x *Exam) oldDirs() (ours, mei []string) {
 	return ours, mei
 }
 
+// inUse goes by the name, which is a random number: the way to it may be another one
+// for that process, by a link, or by another spelling of TMPDIR.
 func inUse(dir string, processes []agent.Seen) bool {
+	name := filepath.Base(dir)
 	return slices.ContainsFunc(processes, func(p agent.Seen) bool {
-		return p.Temp == dir || strings.HasPrefix(p.Temp, dir+string(filepath.Separator))
+		return slices.Contains(strings.Split(filepath.ToSlash(p.Temp), "/"), name)
 	})
 }
 
 func removeAll(dirs []string) error {
+	var failed []error
 	for _, dir := range dirs {
 		// Looked at again: a link that was put in its place is not followed.
 		info, err := os.Lstat(dir)
@@ -124,30 +129,39 @@ func removeAll(dirs []string) error {
 			continue
 		}
 		if err := os.RemoveAll(dir); err != nil {
-			return fmt.Errorf("removing %s: %w", dir, err)
+			failed = append(failed, fmt.Errorf("removing %s: %w", dir, err))
 		}
 	}
-	return nil
+	return firstOf(failed)
+}
+
+// firstOf is one line for several errors.
+func firstOf(errs []error) error {
+	if len(errs) < 2 {
+		return errors.Join(errs...)
+	}
+	return fmt.Errorf("%w, and %d more failed", errs[0], len(errs)-1)
 }
 
 func (x *Exam) killedRuns() (Finding, bool) {
 	runs, err := x.runs()
 	if err != nil {
-		return warning("%s", err), true
+		return warning("%s", err).remedy("see the state directory, above"), true
 	}
 	runs = slices.DeleteFunc(slices.Clone(runs), func(r Run) bool { return r.Alive })
 	if len(runs) == 0 {
 		return Finding{}, false
 	}
-	return warning("%s was killed and could not clear up", count(len(runs), "shim", "shims")).
+	return warning("%s killed and could not clear up", count(len(runs), "shim was", "shims were")).
 		remedy("acp-shim status shows what it did last; acp-shim doctor --fix removes that").
 		fix(func() error {
+			var failed []error
 			for _, r := range runs {
 				if err := r.Remove(); err != nil {
-					return err
+					failed = append(failed, err)
 				}
 			}
-			return nil
+			return firstOf(failed)
 		}), true
 }
 

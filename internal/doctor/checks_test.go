@@ -69,12 +69,15 @@ func rows() []row {
 		{"state", "cannot be made", func(w *ward) { w.remove("home/state"); w.closed[w.path("home")] = true }, Problem, "cannot be made", "--state-dir", false},
 		{"state", "a file", func(w *ward) { w.StateDir = w.file("home/f", "", 0o600) }, Problem, "no directory", "--state-dir", false},
 		{"state", "read-only", func(w *ward) { w.closed[w.path("home/state")] = true }, Problem, "not writable", "chmod", false},
-		{"state", "open to others", func(w *ward) { os.Chmod(w.StateDir, 0o755) }, Warning, "mode 0755", "chmod 700", true},
+		{"state", "open to others", func(w *ward) { w.StateDir = w.mkdir("home/acp-shim") }, Warning, "mode 0755", "chmod 700", true},
+		{"state", "not the shim's alone", func(w *ward) { os.Chmod(w.StateDir, 0o755) }, Warning, "mode 0755", "the shim's alone", false},
 
 		{"log", "not there", nil, OK, "acp-shim.log, not written yet", "", false},
 		{"log", "in order", func(w *ward) { w.file("home/state/logs/acp-shim.log", "x", 0o600) }, OK, "acp-shim.log, 1 KiB", "", false},
 		{"log", "none", func(w *ward) { w.LogFile = "" }, OK, "no log", "", false},
 		{"log", "read-only", func(w *ward) { w.closed[w.path("home/state/logs")] = true }, Problem, "no log can be written", "--log-file", false},
+		{"log", "cannot be made", func(w *ward) { w.remove("home/state"); w.closed[w.path("home")] = true }, Problem, "no log can be written", "--log-file", false},
+		{"log", "below a file", func(w *ward) { w.remove("home/state"); w.file("home/state", "", 0o600) }, Problem, "no log can be written", "--log-file", false},
 		{"log", "large", func(w *ward) {
 			if err := os.Truncate(w.file("home/state/logs/acp-shim.log.2026-01-01", "", 0o600), 300*mib); err != nil {
 				w.t.Fatal(err)
@@ -132,6 +135,10 @@ func rows() []row {
 			w.aged("tmp/acp-shim-123", 2*hour)
 			w.seen = append(w.seen, agent.Seen{PID: 7, Temp: w.path("tmp/acp-shim-123")})
 		}, OK, "nothing", "", false},
+		{"leftovers", "one in use, by another way to it", func(w *ward) {
+			w.aged("tmp/acp-shim-123", 2*hour)
+			w.seen = append(w.seen, agent.Seen{PID: 7, Temp: "/private/tmp//acp-shim-123/sub"})
+		}, OK, "nothing", "", false},
 		{"leftovers", "a young one", func(w *ward) { w.aged("tmp/acp-shim-123", time.Minute) }, OK, "nothing", "", false},
 		{"leftovers", "another program's", func(w *ward) { w.aged("tmp/acp-shim-demo-1", 2*hour); w.aged("tmp/x-1", 2*hour) }, OK, "nothing", "", false},
 		{"leftovers", "nobody can tell", func(w *ward) { w.aged("tmp/acp-shim-123", 2*hour); w.seen = nil }, OK, "nothing", "", false},
@@ -146,6 +153,9 @@ func rows() []row {
 				return []Run{{File: left, Remove: func() error { return os.Remove(left) }}}, nil
 			}
 		}, Warning, "1 shim was killed", "--fix", true},
+		{"leftovers", "no list of shims", func(w *ward) {
+			w.Runs = func() ([]Run, error) { return nil, errors.New("reading the directory of running shims: x") }
+		}, Warning, "running shims: x", "state directory", false},
 		{"leftovers", "running shims", func(w *ward) {
 			w.Runs = func() ([]Run, error) { return []Run{{Alive: true}}, nil }
 		}, OK, "nothing", "", false},
@@ -157,6 +167,10 @@ func rows() []row {
 			w.GOOS = "darwin"
 			orphan(agent.Seen{PID: 7, PPID: 1, Name: "sh", Runs: run})(w)
 		}, Warning, "pid 7", "kill -9 7", false},
+		{"orphans", "a living shim among them", orphan(
+			agent.Seen{PID: 7, PPID: 1, Name: "sh", Runs: run}, agent.Seen{PID: 8, PPID: 7, Name: "acp-shim", Runs: run}, agent.Seen{PID: 9, PPID: 7, Name: "other", Runs: run},
+			agent.Seen{PID: 10, PPID: 8, Name: "acp-shim", Guards: "bbbbbbbb"}, agent.Seen{PID: 11, PPID: 8, Name: "agy_acp_server.par", Runs: []string{"aaaaaaaa", "bbbbbbbb"}}),
+			OK, "no process", "", false},
 		{"orphans", "with a guard", orphan(agent.Seen{PID: 7, PPID: 1, Name: "sh", Runs: run}, agent.Seen{PID: 9, PPID: 1, Name: "acp-shim", Guards: "aaaaaaaa"}), OK, "no process", "", false},
 		{"orphans", "with a status", func(w *ward) {
 			w.Runs = func() ([]Run, error) { return []Run{{ID: "aaaaaaaa", Alive: true}}, nil }
@@ -184,7 +198,14 @@ func rows() []row {
 		}, "", "", "", false},
 
 		{"login", "personal", nil, OK, "oauth-personal", "", false},
-		{"login", "none", settings(`{}`), Warning, "no login is chosen", "acp-shim login", false},
+		{"login", "none", func(w *ward) { settings(`{}`)(w); w.remove("home/.gemini/antigravity-acp/acp_token.json") }, Warning, "no login is chosen", "acp-shim login", false},
+		{"login", "none, and a token", settings(`{}`), OK, "a login with Google is kept", "", false},
+		{"login", "a directory", func(w *ward) {
+			w.remove("home/.gemini/antigravity-acp/settings.json")
+			w.mkdir("home/.gemini/antigravity-acp/settings.json")
+		}, Problem, "settings.json cannot be used: it is no file", "correct it", false},
+		{"login", "a byte order mark", settings("\ufeff{}"), Problem, "byte order mark", "correct it", false},
+		{"login", "huge", settings(strings.Repeat(" ", 17*mib)), Problem, "settings.json cannot be used: is larger than 16 MiB", "correct it", false},
 		{"login", "no file", func(w *ward) { w.remove("home/.gemini") }, Warning, "no login is chosen", "acp-shim login", false},
 		{"login", "broken", settings("{\n\"auth\":}"), Problem, "line 2", "correct it", false},
 		{"login", "a list", settings("[]"), Problem, "no JSON object", "correct it", false},
@@ -233,6 +254,8 @@ func rows() []row {
 		{"handshake", "an unknown flag", failed(errors.New("the agent exited"), "FATAL Flags parsing error:"), Problem, "exited", "leave it out", false},
 		{"handshake", "killed", failed(errors.New("the agent was killed by SIGKILL, not by the shim"), ""), Problem, "SIGKILL", "dmesg", false},
 		{"handshake", "cannot be started", failed(&agent.StartError{Path: "/x", Words: "it is built for arm64"}, ""), Problem, "built for arm64", "install", false},
+		{"handshake", "no object", func(w *ward) { w.hs.result = gjson.Parse(`"boo"`) }, Problem, "no object", "acp-shim probe", false},
+		{"handshake", "a long refusal", failed(&client.RefusedError{Method: "initialize", Object: gjson.Parse(`{"code":7,"message":"` + strings.Repeat("y", mib) + `"}`)}, ""), Problem, "yyy…", "by hand", false},
 		{"handshake", "late", failed(&client.LateError{Method: "initialize", After: time.Second}, ""), Problem, "did not answer", "by hand", false},
 
 		{"build", "in order", nil, OK, "antigravity-acp 1.3.0, installed as 1.3.0, archive abababababab…", "", false},
@@ -298,6 +321,9 @@ func TestChecks(t *testing.T) {
 			}
 			if f.Level != OK && f.Remedy == "" && r.remedy != "" {
 				t.Error("there is no remedy")
+			}
+			if len(f.Text) > 1000 {
+				t.Errorf("it has %d bytes", len(f.Text))
 			}
 			if strings.Contains(f.Text+f.Remedy, "secret") {
 				t.Error("it tells a secret")

@@ -1,9 +1,11 @@
 package doctor
 
 import (
+	"errors"
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"acp-shim/internal/agent"
@@ -78,5 +80,20 @@ func TestALinkInItsPlace(t *testing.T) {
 	f.Repair()
 	if _, err := os.Stat(precious); err != nil {
 		t.Error(err)
+	}
+}
+
+// One that cannot be removed keeps no other from it, and is told of.
+func TestOneOfThemCannotBeRemoved(t *testing.T) {
+	w := newWard(t)
+	removed := 0
+	stuck := Run{Remove: func() error { return errors.New("it is stuck") }}
+	w.Runs = func() ([]Run, error) {
+		return []Run{stuck, {Remove: func() error { removed++; return nil }}, stuck}, nil
+	}
+	f := w.look("leftovers")[0]
+	f.Repair()
+	if f.Fixed || removed != 1 || f.FixError != "it is stuck, and 1 more failed" || !strings.Contains(f.Text, "3 shims were killed") {
+		t.Errorf("%+v, %d were removed", f, removed)
 	}
 }

@@ -17,6 +17,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"acp-shim/internal/textfile"
 )
 
 // Path is where the state directory belongs, by the environment; empty where
@@ -66,7 +68,7 @@ func (d *Dir) Path() string {
 }
 
 // newFile begins the name of a file that is not whole yet.
-const newFile = ".new-"
+const newFile = textfile.Unfinished
 
 // write replaces a file whole, so that no reader and no crash ever sees half.
 func write(path string, v any) error {
@@ -74,21 +76,7 @@ func write(path string, v any) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), newFile+"*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(b, '\n'))
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
+	return textfile.Write(path, append(b, '\n'), 0o600)
 }
 
 // read fills v from a file. A missing or damaged one leaves it as it is: what

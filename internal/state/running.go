@@ -58,10 +58,18 @@ func (d *Dir) Begin() (*Run, error) {
 	return nil, errors.New("every name for the file of this shim is in use")
 }
 
-// Write replaces the file by v as JSON.
+// Write replaces the file by v as JSON. It fails where the directory was removed and
+// made again: what it would write has no lock, and nobody would look at it.
 func (r *Run) Write(v any) error {
 	if r == nil {
 		return nil
+	}
+	held, err := r.lock.Stat()
+	if err != nil {
+		return err
+	}
+	if there, err := os.Stat(r.lock.Name()); err != nil || !os.SameFile(held, there) {
+		return errors.New("the lock of this shim's file was removed")
 	}
 	return write(r.path, v)
 }
@@ -99,7 +107,8 @@ func (d *Dir) Runs() ([]RunFile, error) {
 	var runs []RunFile
 	for _, file := range files {
 		name, ok := strings.CutSuffix(file.Name(), ".lock")
-		if !ok || len(runs) >= runsMax {
+		// What is no file was not made by a shim; opening it might wait for ever.
+		if !ok || len(runs) >= runsMax || !file.Type().IsRegular() {
 			continue
 		}
 		r := RunFile{Path: filepath.Join(d.running(), name+".json")}
@@ -115,15 +124,16 @@ func (d *Dir) Runs() ([]RunFile, error) {
 }
 
 func readRun(path string, otherwise time.Time) ([]byte, time.Time) {
+	// Before it is opened: that of a FIFO would wait for a writer.
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return nil, otherwise
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, otherwise
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return nil, otherwise
-	}
 	b, err := io.ReadAll(io.LimitReader(f, runMax+1))
 	if err != nil || len(b) > runMax {
 		return nil, info.ModTime()
@@ -149,12 +159,32 @@ func (r RunFile) Remove() error {
 	return nil
 }
 
-// PruneRuns removes what shims have left that were killed long ago.
+// PruneRuns removes what shims have left that were killed long ago: also in the middle
+// of a write, or after their lock was removed.
 func (d *Dir) PruneRuns() {
 	runs, _ := d.Runs()
 	for _, r := range runs {
 		if !r.Alive && time.Since(r.At) > runLasts {
 			r.Remove()
+		}
+	}
+	if d.Path() == "" {
+		return
+	}
+	files, _ := os.ReadDir(d.running())
+	for _, file := range files {
+		path := filepath.Join(d.running(), file.Name())
+		info, err := file.Info()
+		if err != nil || !info.Mode().IsRegular() || time.Since(info.ModTime()) <= runLasts {
+			continue
+		}
+		name, isRun := strings.CutSuffix(path, ".json")
+		if isRun {
+			_, err = os.Lstat(name + ".lock")
+			isRun = errors.Is(err, fs.ErrNotExist)
+		}
+		if isRun || strings.HasPrefix(file.Name(), newFile) {
+			os.Remove(path)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package state
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 )
@@ -84,5 +85,56 @@ func TestNoPlaceForARunningShim(t *testing.T) {
 	r.End()
 	if runs, err := (*Dir)(nil).Runs(); err != nil || runs != nil {
 		t.Error(runs, err)
+	}
+}
+
+// A directory that is removed and made again has no lock any more: the write fails,
+// and a file that is begun anew is seen.
+func TestTheDirectoryIsMadeAgain(t *testing.T) {
+	d, _ := Open(t.TempDir())
+	r, err := d.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	running := filepath.Join(d.Path(), "running")
+	if os.RemoveAll(running) != nil || os.Mkdir(running, 0o700) != nil {
+		t.Skip("a directory that is in use cannot be removed here")
+	}
+	if err := r.Write(1); err == nil {
+		t.Error("what nobody would find was written")
+	}
+	r.End()
+	if r, err = d.Begin(); err != nil || r.Write(1) != nil {
+		t.Fatal(err)
+	}
+	if runs, err := d.Runs(); err != nil || len(runs) != 1 || !runs[0].Alive {
+		t.Errorf("%v %+v", err, runs)
+	}
+	r.End()
+}
+
+// Halves, and files without a lock, go when they are old; what is new, or another's,
+// stays.
+func TestPruneHalves(t *testing.T) {
+	d, _ := Open(t.TempDir())
+	running := filepath.Join(d.Path(), "running")
+	if err := os.Mkdir(running, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	long := time.Now().Add(-2 * runLasts)
+	for name, at := range map[string]time.Time{newFile + "1": long, newFile + "2": time.Now(), "7.json": long, "8.json": time.Now(), "notes": long} {
+		path := filepath.Join(running, name)
+		if os.WriteFile(path, nil, 0o600) != nil || os.Chtimes(path, at, at) != nil {
+			t.Fatal(name)
+		}
+	}
+	d.PruneRuns()
+	var left []string
+	files, _ := os.ReadDir(running)
+	for _, f := range files {
+		left = append(left, f.Name())
+	}
+	if want := []string{newFile + "2", "8.json", "notes"}; !slices.Equal(left, want) {
+		t.Errorf("left: %v", left)
 	}
 }

@@ -41,8 +41,8 @@ type Options struct {
 	Recording func() string
 	Ignores   func(build string) bool
 	Tokens    func(build string) (where string, reported bool)
-	// Open opens the sink. It is called once, from the Board's goroutine, and may
-	// block. Its error is told to Warn.
+	// Open opens the sink, and opens it again after a write that has failed. It is
+	// called from the Board's goroutine, and may block. Warn is told the first error.
 	Open func() (Sink, error)
 	Warn func(error)
 	// Clock tells the time; nil is time.Now.

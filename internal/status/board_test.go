@@ -275,20 +275,40 @@ func TestTheStreamWritesNothing(t *testing.T) {
 }
 
 func TestNowhereToWrite(t *testing.T) {
-	for name, open := range map[string]func() (Sink, error){
-		"no place":    func() (Sink, error) { return nil, nil },
-		"an error":    func() (Sink, error) { return nil, errors.New("read-only") },
-		"a full disk": func() (Sink, error) { return &sheet{fail: errors.New("full")}, nil },
-	} {
-		t.Run(name, func(t *testing.T) {
-			warned := make(chan error, 1)
-			b := New(Options{Open: open, Warn: func(err error) { warned <- err }})
-			<-b.done
-			b.Close()
-			if name != "no place" && len(warned) != 1 {
-				t.Error("nobody was told")
-			}
-		})
+	b := New(Options{Open: func() (Sink, error) { return nil, nil }, Warn: func(err error) { t.Error(err) }})
+	<-b.done
+	b.Close()
+}
+
+// What cannot be written is told once, and tried again with the next change.
+func TestWritesAgain(t *testing.T) {
+	full := &sheet{fail: errors.New("full")}
+	whole := &sheet{told: make(chan struct{}, 100)}
+	opened := make(chan string, 10)
+	warned := make(chan error, 10)
+	results := []func() (Sink, error){
+		func() (Sink, error) { opened <- "read-only"; return nil, errors.New("read-only") },
+		func() (Sink, error) { opened <- "full"; return full, nil },
+		func() (Sink, error) { return whole, nil },
+	}
+	b := New(Options{Open: func() (Sink, error) {
+		open := results[0]
+		results = results[1:]
+		return open()
+	}, Warn: func(err error) { warned <- err }})
+	for _, want := range []string{"read-only", "full"} {
+		if got := <-opened; got != want {
+			t.Fatal(got)
+		}
+		b.Event(&proxy.Event{Kind: "note", Text: "a change"})
+	}
+	whole.awaits(func(now Status) bool { return len(now.Events) == 2 })
+	b.Close()
+	if err := <-warned; err.Error() != "read-only" || len(warned) > 0 {
+		t.Error(err, len(warned), "more were told")
+	}
+	if !full.ended || !whole.ended {
+		t.Error("a file is not removed")
 	}
 }
 
@@ -319,7 +339,7 @@ func BenchmarkChunk(b *testing.B) {
 
 func TestRead(t *testing.T) {
 	at := time.Now()
-	for _, text := range []string{"", "{", `[1]`, `{"pid":"x"}`} {
+	for _, text := range []string{"", "{", `[1]`, `{"pid":"x"}`, "null", "{}"} {
 		if s := Read("/f", true, at, []byte(text)); s.Status != nil {
 			t.Errorf("%q: %+v", text, s.Status)
 		}
@@ -329,5 +349,27 @@ func TestRead(t *testing.T) {
 	b, _ := json.Marshal(s.Snapshot())
 	if got := Read("/f", false, at, b); got.Status == nil || got.Status.Client.Name != "zed" || got.Running {
 		t.Errorf("%+v", got)
+	}
+}
+
+// A file that cannot be written any more, because its directory was removed, is begun
+// anew with the same change.
+func TestBeginsAnew(t *testing.T) {
+	first, second := newSheet(), newSheet()
+	sheets := []*sheet{first, second}
+	b := New(Options{Open: func() (Sink, error) {
+		s := sheets[0]
+		sheets = sheets[1:]
+		return s, nil
+	}, Warn: func(err error) { t.Error(err) }})
+	<-first.told
+	first.mu.Lock()
+	first.fail = errors.New("the directory was removed")
+	first.mu.Unlock()
+	b.Event(&proxy.Event{Kind: "note", Text: "a change"})
+	second.awaits(func(now Status) bool { return len(now.Events) == 1 })
+	b.Close()
+	if !first.ended || !second.ended {
+		t.Error("a file is not removed")
 	}
 }

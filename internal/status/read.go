@@ -21,7 +21,7 @@ type Shim struct {
 func Read(file string, running bool, at time.Time, text []byte) Shim {
 	s := Shim{File: file, Running: running, At: at.UTC()}
 	var st Status
-	if len(text) > 0 && json.Unmarshal(text, &st) == nil {
+	if len(text) > 0 && json.Unmarshal(text, &st) == nil && st.PID > 0 {
 		s.Status = &st
 	}
 	return s

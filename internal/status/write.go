@@ -17,7 +17,9 @@ func (b *Board) SetExclusive(on bool) {
 	}
 }
 
-// run writes what has changed. It sleeps on wake while nothing does.
+// run writes what has changed. It sleeps on wake while nothing does. What cannot be
+// written now may be with the next change: a disk is full for a while, or the state
+// directory was removed.
 func (b *Board) run() {
 	defer close(b.done)
 	var sink Sink
@@ -28,7 +30,7 @@ func (b *Board) run() {
 	}()
 	pause := time.NewTimer(every)
 	defer pause.Stop()
-	for opened := false; ; {
+	for warned := false; ; {
 		select {
 		case <-b.wake:
 		case <-b.ending:
@@ -40,21 +42,34 @@ func (b *Board) run() {
 		case <-b.ending:
 			return
 		}
-		if !opened {
-			opened = true
-			var err error
-			if sink, err = b.opt.Open(); err != nil {
-				b.warn(err)
-			}
+		now := b.Snapshot()
+		again := sink != nil
+		err := b.write(&sink, now)
+		if err != nil && again {
+			err = b.write(&sink, now) // into a file that is begun anew
 		}
-		if sink == nil {
-			return
-		}
-		if err := sink.Write(b.Snapshot()); err != nil {
+		switch {
+		case err == nil && sink == nil:
+			return // nothing is kept here
+		case err != nil && !warned:
+			warned = true
 			b.warn(err)
-			return
 		}
 	}
+}
+
+// write opens the sink where it is not open, and gives it up where that fails.
+func (b *Board) write(sink *Sink, now Status) (err error) {
+	if *sink == nil {
+		if *sink, err = b.opt.Open(); *sink == nil || err != nil {
+			return err
+		}
+	}
+	if err = (*sink).Write(now); err != nil {
+		(*sink).End()
+		*sink = nil
+	}
+	return err
 }
 
 func (b *Board) warn(err error) {

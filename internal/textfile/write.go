@@ -6,13 +6,17 @@ import (
 	"path/filepath"
 )
 
+// Unfinished begins the name of a file that is being written, and of one that a crash
+// has left so.
+const Unfinished = ".new-"
+
 // Write replaces a file whole or not at all: no reader and no crash sees half of
 // it. A symbolic link stays one, and what it leads to is replaced.
 func Write(path string, text []byte, mode fs.FileMode) error {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	f, err := os.CreateTemp(filepath.Dir(path), Unfinished+"*")
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,3 @@
+package textfile
+
+const noWait = 0
