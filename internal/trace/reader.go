@@ -48,6 +48,9 @@ type tracer struct {
 	loads   map[string]*Origin // sessions that are being replayed
 	prompts map[string]*Origin // sessions that run a turn
 	names   map[string]string  // an agent's id of a session to the client's
+	// last is the number of the last line, lost that of the last before which some
+	// are missing.
+	last, lost uint64
 }
 
 func newTracer() *tracer {
@@ -62,6 +65,7 @@ func (t *tracer) reset() {
 }
 
 func (t *tracer) meaning(r *Record) {
+	t.follows(r)
 	switch {
 	case r.Header != nil:
 		r.Continued = r.Header.Continues(t.header)
@@ -139,11 +143,32 @@ func (t *tracer) asked(r *Record, m *wire.Message) {
 	case r.Session == "":
 	case r.Method == acp.AgentMethodSessionLoad, r.Method == acp.AgentMethodSessionResume:
 		t.loads[r.Session] = o
-	case r.Method == acp.AgentMethodSessionPrompt && t.prompts[r.Session] == nil:
+	case r.Method == acp.AgentMethodSessionPrompt && t.over(t.prompts[r.Session]):
+		if lost := t.prompts[r.Session]; lost != nil {
+			delete(t.open, asker{lost.From, lost.ID})
+		}
 		t.prompts[r.Session] = o
 		r.Prompt = o
 	}
 }
+
+// follows notes where lines are missing: their numbers count on.
+func (t *tracer) follows(r *Record) {
+	switch {
+	case r.Header != nil:
+		if !r.Header.Continues(t.header) {
+			t.last, t.lost = 0, 0
+		}
+		return
+	case t.last > 0 && r.Seq > t.last+1:
+		t.lost = r.Seq
+	}
+	t.last = r.Seq
+}
+
+// over tells that a prompt's turn has ended, or must have: its answer is missing, as
+// lines are that have come since, and its session asks again.
+func (t *tracer) over(o *Origin) bool { return o == nil || o.Seq < t.lost }
 
 // withoutID remembers a request that was sent on as a notification: its sender
 // waits for an answer. A session/cancel with an id is one, which no agent knows.

@@ -208,3 +208,33 @@ func TestDamage(t *testing.T) {
 		}
 	}
 }
+
+// TestLostAnswer has the turns behind a lost answer be turns of their own.
+func TestLostAnswer(t *testing.T) {
+	frame := func(seq int, from, to, body string) string {
+		return fmt.Sprintf(`{"seq":%d,"t":%d,"from":%q,"to":%q,"frame":%s}`, seq, seq*1000, from, to, body)
+	}
+	ask := func(seq, id int) string {
+		return frame(seq, "client", "agent#1", fmt.Sprintf(`{"id":%d,"method":"session/prompt","params":{"sessionId":"s"}}`, id))
+	}
+	answer := func(seq, id int) string {
+		return frame(seq, "agent#1", "client", fmt.Sprintf(`{"id":%d,"result":{"stopReason":"end_turn"}}`, id))
+	}
+	turns := func(lines ...string) (ended []uint64) {
+		ts := &Turns{}
+		for _, r := range read(t, lines...) {
+			if turn, over := ts.Add(r); over {
+				ended = append(ended, turn.Prompt.Seq)
+			}
+		}
+		return ended
+	}
+	// The answer of 1 was number 2.
+	if got := turns(ask(1, 1), ask(3, 2), answer(4, 2), ask(5, 3), answer(6, 3)); fmt.Sprint(got) != "[3 5]" {
+		t.Errorf("turns that ended: %v", got)
+	}
+	// Nothing is lost: the second prompt waits for the first.
+	if got := turns(ask(1, 1), ask(2, 2), answer(3, 1), answer(4, 2)); fmt.Sprint(got) != "[1 2]" {
+		t.Errorf("turns that ended: %v", got)
+	}
+}
