@@ -16,6 +16,12 @@ import (
 //	large N      one chunk of N bytes
 const session = "4d5a6c89-0be5-4d98-ac4d-dede75c780fe"
 
+// sessionOf is the session of a working directory: four digits, or none.
+func sessionOf(digits string) string { return session[:len(session)-len(digits)] + digits }
+
+// speaks is the session whose turn runs.
+var speaks = session
+
 func agentMain() {
 	r := bufio.NewReaderSize(os.Stdin, 1<<20)
 	for {
@@ -28,10 +34,12 @@ func agentMain() {
 		case bytes.Contains(line, []byte(`"initialize"`)):
 			say(id, `{"protocolVersion":1,"agentCapabilities":{"loadSession":true},"agentInfo":{"name":"antigravity-acp","version":"bench"}}`)
 		case bytes.Contains(line, []byte(`"session/new"`)):
-			say(id, `{"sessionId":"`+session+`"}`)
+			cwd := field(line, `"cwd":`)
+			say(id, `{"sessionId":"`+sessionOf(strings.Trim(cwd, `"/`))+`"}`)
 		case bytes.Contains(line, []byte(`"_ping"`)):
 			say(id, `{"answer":"`+strings.Repeat("y", 150)+`"}`)
 		case bytes.Contains(line, []byte(`"session/prompt"`)):
+			speaks = strings.Trim(field(line, `"sessionId":`), `"`)
 			word, arg, _ := strings.Cut(text(line), " ")
 			n, _ := strconv.Atoi(arg)
 			turn(word, n)
@@ -62,7 +70,7 @@ func text(line []byte) string {
 
 // chunk is a frame of size bytes, its line end included.
 func chunk(size int) []byte {
-	head := `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"` + session + `","update":{"content":{"text":"`
+	head := `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"` + speaks + `","update":{"content":{"text":"`
 	tail := `","type":"text"},"sessionUpdate":"agent_message_chunk"}}}` + "\n"
 	return []byte(head + strings.Repeat("x", max(1, size-len(head)-len(tail))) + tail)
 }

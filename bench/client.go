@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // instance is a contender that runs, and the client in front of it.
@@ -19,12 +21,34 @@ type instance struct {
 	cmd *exec.Cmd
 	in  *os.File
 	out *bufio.Reader
+	raw *os.File // what out reads
 	id  int
+
+	gaveUp bool
 }
 
-func start(c contender) (*instance, error) {
-	inR, inW := pipe()
-	outR, outW := pipe()
+// patience is how long an answer may take.
+const patience = 30 * time.Second
+
+// start starts a contender and opens a session.
+func start(c contender, over kind) (*instance, error) {
+	i, err := launch(c, over)
+	if err == nil {
+		err = i.call("initialize", `{"protocolVersion":1}`)
+	}
+	if err == nil {
+		err = i.call("session/new", `{"cwd":"/","mcpServers":[]}`)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.name, err)
+	}
+	return i, nil
+}
+
+// launch starts a contender.
+func launch(c contender, over kind) (*instance, error) {
+	inR, inW := ends(over)
+	outR, outW := ends(over)
 	cmd := exec.Command(c.argv[0], c.argv[1:]...)
 	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = c.env, inR, outW, os.Stderr
 	if err := cmd.Start(); err != nil {
@@ -32,16 +56,28 @@ func start(c contender) (*instance, error) {
 	}
 	inR.Close()
 	outW.Close()
-	i := &instance{contender: c, cmd: cmd, in: inW, out: bufio.NewReaderSize(outR, 1<<20)}
-	if err := i.call("initialize", `{"protocolVersion":1}`); err != nil {
-		return nil, fmt.Errorf("%s: %w", c.name, err)
+	return &instance{contender: c, cmd: cmd, in: inW, out: bufio.NewReaderSize(outR, 1<<20), raw: outR}, nil
+}
+
+// ends are both ends of a pipe, or of a pair of sockets as Node gives its children.
+func ends(over kind) (r, w *os.File) {
+	if over == pipes {
+		return pipe()
 	}
-	return i, i.call("session/new", `{"cwd":"/","mcpServers":[]}`)
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		panic(err)
+	}
+	return os.NewFile(uintptr(fds[0]), "socket"), os.NewFile(uintptr(fds[1]), "socket")
 }
 
 func (i *instance) stop() {
 	i.in.Close()
-	io.Copy(io.Discard, i.out)
+	i.raw.SetReadDeadline(time.Now().Add(2 * time.Second))
+	if _, err := io.Copy(io.Discard, i.out); err != nil {
+		i.cmd.Process.Kill()
+	}
+	i.raw.Close()
 	i.cmd.Wait()
 }
 
@@ -52,6 +88,7 @@ func (i *instance) call(method, params string) error {
 	if _, err := i.in.WriteString(line); err != nil {
 		return err
 	}
+	i.raw.SetReadDeadline(time.Now().Add(patience))
 	answer := []byte(`"id":` + strconv.Itoa(i.id) + `,"result"`)
 	start := true
 	for {
@@ -70,8 +107,10 @@ func (i *instance) call(method, params string) error {
 	}
 }
 
-func (i *instance) prompt(text string) error {
-	return i.call("session/prompt", `{"sessionId":"`+session+`","prompt":[{"type":"text","text":"`+text+`"}]}`)
+func (i *instance) prompt(text string) error { return i.promptIn(session, text) }
+
+func (i *instance) promptIn(id, text string) error {
+	return i.call("session/prompt", `{"sessionId":"`+id+`","prompt":[{"type":"text","text":"`+text+`"}]}`)
 }
 
 var ping = `{"sessionId":"` + session + `","text":"` + strings.Repeat("x", 100) + `"}`

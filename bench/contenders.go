@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,28 +13,99 @@ type contender struct {
 	name string
 	argv []string
 	env  []string
+	// slow ones get fewer frames.
+	slow bool
+	// other is somebody else's program, which may give up.
+	other bool
+}
+
+// The names of those that others are compared with.
+const (
+	floor     = "floor"
+	asUsed    = "acp-shim, rules, recording"
+	conductor = "conductor (Node)"
+)
+
+// setting is where the programs of a run are and live.
+type setting struct {
+	self, shim, dir string
+	peers           bool // those of npm
+}
+
+func (s setting) env(more ...string) []string {
+	return append(append(os.Environ(), "HOME="+s.dir, "XDG_STATE_HOME="+filepath.Join(s.dir, "state"), "XDG_CONFIG_HOME="+filepath.Join(s.dir, "config")), more...)
+}
+
+func (s setting) under(name string, argv ...string) contender {
+	return contender{name: name, argv: append(argv, s.self, "__agent"), env: s.env()}
+}
+
+// shims are the shim as it is used, and with each of its parts off.
+func (s setting) shims() []contender {
+	n := 0
+	record := func() string {
+		n++
+		return "--record=" + filepath.Join(s.dir, fmt.Sprint("capture", n, ".jsonl"))
+	}
+	return []contender{
+		s.under(asUsed, s.shim, "--profile=agy", record(), "--"),
+		s.under("acp-shim, rules, recording raw", s.shim, "--profile=agy", "--record-raw", record(), "--"),
+		s.under("acp-shim, rules", s.shim, "--profile=agy", "--"),
+		s.under("acp-shim, recording", s.shim, "--profile=none", record(), "--"),
+		s.under("acp-shim, neither", s.shim, "--profile=none", "--"),
+	}
 }
 
 // contenders are the programs under comparison, the floor first.
-func contenders(self, shim, dir string) []contender {
-	env := append(os.Environ(), "HOME="+dir, "XDG_STATE_HOME="+filepath.Join(dir, "state"), "XDG_CONFIG_HOME="+filepath.Join(dir, "config"))
-	agent := []string{self, "__agent"}
-	under := func(name string, argv ...string) contender {
-		return contender{name, append(argv, agent...), env}
-	}
-	list := []contender{
-		under("floor", self, "__floor"),
-		under("floor again", self, "__floor"),
-		under("acp-shim, rules, recording", shim, "--profile=agy", "--record="+filepath.Join(dir, "a.jsonl"), "--"),
-		under("acp-shim, rules, recording raw", shim, "--profile=agy", "--record-raw", "--record="+filepath.Join(dir, "b.jsonl"), "--"),
-		under("acp-shim, rules", shim, "--profile=agy", "--"),
-		under("acp-shim, no rules", shim, "--profile=none", "--"),
-		under("io.Copy and os/exec", self, "__copy"),
-		under("a line at a time, encoding/json", self, "__lines"),
-	}
+func (s setting) contenders() []contender {
+	list := []contender{s.under(floor, s.self, "__floor"), s.under("floor again", s.self, "__floor")}
+	list = append(list, s.shims()...)
+	list = append(list, s.under("io.Copy and os/exec", s.self, "__copy"), s.under("a line at a time, encoding/json", s.self, "__lines"))
+	sdk := s.under("acp-go-sdk, two connections", s.self, "__sdk")
+	sdk.slow, sdk.other = true, true
+	list = append(list, sdk)
+	agent := s.self + " __agent"
 	if _, err := exec.LookPath("tee"); err == nil {
-		script := "tee " + filepath.Join(dir, "in") + " | " + strings.Join(agent, " ") + " | tee " + filepath.Join(dir, "out")
-		list = append(list, contender{"tee both ways", []string{"sh", "-c", script}, env})
+		script := "tee " + filepath.Join(s.dir, "in") + " | " + agent + " | tee " + filepath.Join(s.dir, "out")
+		list = append(list, contender{name: "tee both ways", argv: []string{"sh", "-c", script}, env: s.env()})
+	}
+	if _, err := exec.LookPath("cat"); err == nil {
+		list = append(list, contender{name: "cat both ways", argv: []string{"sh", "-c", "cat | " + agent + " | cat"}, env: s.env()})
+	}
+	if _, err := exec.LookPath("socat"); err == nil {
+		list = append(list, contender{name: "socat", argv: []string{"socat", "-", "EXEC:" + agent}, env: s.env()})
+	}
+	return append(list, s.ofNode()...)
+}
+
+// ofNode are the peers that run in Node, where it and the conductor are.
+func (s setting) ofNode() []contender {
+	node, err := exec.LookPath("node")
+	if err != nil || !s.peers {
+		return nil
+	}
+	list := []contender{s.under("a line at a time, in Node", node, "peers/lines.mjs")}
+	if _, err := os.Stat("peers/node_modules/@thinkwell/conductor"); err == nil {
+		list = append(list, s.under(conductor, node, "peers/conductor.mjs"))
+	}
+	for i := range list {
+		list[i].slow, list[i].other = true, true
 	}
 	return list
+}
+
+// installPeers gets the peers that npm has, and reports whether they are there.
+func installPeers() error {
+	if _, err := exec.LookPath("npm"); err != nil {
+		return fmt.Errorf("npm is not there")
+	}
+	if _, err := os.Stat("peers/node_modules/@thinkwell/conductor"); err == nil {
+		return nil
+	}
+	cmd := exec.Command("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
+	cmd.Dir = "peers"
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("npm ci: %v: %s", err, strings.TrimSpace(string(out)))
+	}
+	return nil
 }

@@ -15,90 +15,182 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strconv"
 )
 
 func main() {
 	if len(os.Args) > 1 {
-		switch os.Args[1] {
-		case "__agent":
-			agentMain()
-			return
-		case "__floor":
-			floorMain(os.Args[2:])
-			return
-		case "__copy":
-			copyMain(os.Args[2:])
-			return
-		case "__lines":
-			linesMain(os.Args[2:])
-			return
-		case "__hello":
-			os.Stdout.WriteString("hello\n")
+		as := map[string]func(){
+			"__agent": agentMain,
+			"__floor": func() { floorMain(os.Args[2:]) },
+			"__copy":  func() { copyMain(os.Args[2:]) },
+			"__lines": func() { linesMain(os.Args[2:]) },
+			"__sdk":   func() { sdkMain(os.Args[2:]) },
+			"__hello": func() { os.Stdout.WriteString("hello\n") },
+		}
+		if f := as[os.Args[1]]; f != nil {
+			f()
 			return
 		}
 	}
 	opt := options{}
-	short := flag.Bool("short", false, "few rounds, to see that it works")
-	flag.IntVar(&opt.rounds, "rounds", 60, "rounds")
-	flag.IntVar(&opt.cpu, "cpu", 1, "the CPU that everything is pinned to; -1: none")
+	flag.BoolVar(&opt.short, "short", false, "few rounds and no peers of npm, to see that it works")
+	flag.IntVar(&opt.rounds, "rounds", 40, "rounds")
 	flag.StringVar(&opt.shim, "shim", "", "the shim's binary; built from ../ if empty")
-	flag.BoolVar(&opt.markdown, "md", false, "print the table as Markdown")
+	json := flag.Bool("json", false, "print JSON")
+	md := flag.Bool("md", false, "print the tables as Markdown")
 	cancels := flag.Int("cancels", 0, "how long a cancel takes, in so many runs of each kind, instead of all else")
 	flag.Parse()
+	form := "text"
+	if *md {
+		form = "md"
+	}
+	if *json {
+		form = "json"
+	}
+	var err error
 	if *cancels > 0 {
-		if err := cancelTimes(*cancels); err != nil {
-			fmt.Fprintln(os.Stderr, "bench:", err)
-			os.Exit(1)
-		}
-		return
+		err = cancelTimes(*cancels)
+	} else {
+		err = bench(opt, form)
 	}
-	if *short {
-		opt.rounds = 6
-	}
-	if err := bench(opt); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
 type options struct {
-	rounds   int
-	cpu      int
-	shim     string
-	markdown bool
+	rounds int
+	shim   string
+	short  bool
 }
 
-func bench(opt options) error {
+func bench(opt options, form string) error {
 	dir, err := os.MkdirTemp("", "acp-shim-bench-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	if opt.shim == "" {
-		opt.shim = filepath.Join(dir, "acp-shim")
-		build := exec.Command("go", "build", "-o", opt.shim, "./cmd/acp-shim")
+	s := setting{dir: dir, shim: opt.shim}
+	if s.shim == "" {
+		s.shim = filepath.Join(dir, "acp-shim")
+		build := exec.Command("go", "build", "-o", s.shim, "./cmd/acp-shim")
 		build.Dir = ".."
 		if out, err := build.CombinedOutput(); err != nil {
 			return fmt.Errorf("building the shim: %v\n%s", err, out)
 		}
 	}
-	self, err := os.Executable()
+	if s.self, err = os.Executable(); err != nil {
+		return err
+	}
+	r := &result{Machine: fmt.Sprintf("%s, %s/%s, %d CPUs", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU()), Rounds: opt.rounds}
+	large, idle, many := 5, 10, 10_000_000
+	if opt.short {
+		r.Rounds, large, idle, many = 4, 1, 2, 500_000
+		r.Missing = append(r.Missing, "the peers of npm, in a short run")
+	} else if err := installPeers(); err != nil {
+		r.Missing = append(r.Missing, "the peers of npm: "+err.Error())
+	} else {
+		s.peers = true
+	}
+	if err := s.run(r, large, idle, many); err != nil {
+		return err
+	}
+	return r.print(os.Stdout, form)
+}
+
+// run measures all of it. Everything but what says otherwise is pinned to one CPU.
+func (s setting) run(r *result, largeRuns, idleSeconds, many int) error {
+	one, two := []int{runtime.NumCPU() - 1}, []int{0, 1}
+	if err := pin(one); err != nil {
+		r.Missing = append(r.Missing, "anything on a CPU of its own: "+err.Error())
+	}
+	list := s.contenders()
+	main, rates, err := ratios("ratios to the floor, on pipes and one CPU", list, r.Rounds, pipes)
 	if err != nil {
 		return err
 	}
-	if err := pin(opt.cpu); err != nil {
-		fmt.Fprintln(os.Stderr, "bench: not pinned to a CPU:", err)
-	}
-	list := contenders(self, opt.shim, dir)
-	fmt.Printf("%s, %s/%s, %d CPUs, pinned to %s, %d rounds\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), strconv.Itoa(opt.cpu), opt.rounds)
-	t, err := measure(list, opt.rounds)
+	r.Tables = append(r.Tables, main)
+	few := append([]contender{s.under(floor, s.self, "__floor")}, s.shims()...)
+	sock, _, err := ratios("the same on pairs of sockets", few, max(r.Rounds/2, 4), sockets)
 	if err != nil {
 		return err
 	}
-	t.print(os.Stdout, opt.markdown)
-	if err := large(list, os.Stdout); err != nil {
+	big, err := large(list, largeRuns)
+	if err != nil {
 		return err
 	}
-	return starts(self, opt.shim, dir, opt.rounds, os.Stdout)
+	begin, err := s.starts(list, max(r.Rounds/2, 4))
+	if err != nil {
+		return err
+	}
+	still, err := s.idle(idleSeconds)
+	if err != nil {
+		return err
+	}
+	growth, err := s.growth(many)
+	if err != nil {
+		return err
+	}
+	r.Tables = append(r.Tables, sock, big, begin, still, growth)
+	if runtime.NumCPU() > 1 {
+		if err := s.onTwo(r, few, two); err != nil {
+			return err
+		}
+	}
+	s.goals(r, main, big, begin, still, growth, rates)
+	return nil
+}
+
+// onTwo measures on two CPUs, and with one thread against two.
+func (s setting) onTwo(r *result, few []contender, cpus []int) error {
+	if err := pin(cpus); err != nil {
+		return err
+	}
+	t, _, err := ratios("the same on two CPUs", few, max(r.Rounds/2, 4), pipes)
+	if err != nil {
+		return err
+	}
+	single := s.under(floor, s.shim, "--profile=agy", "--")
+	single.env = s.env("GOMAXPROCS=2")
+	double := s.under("GOMAXPROCS=1", s.shim, "--profile=agy", "--")
+	double.env = s.env("GOMAXPROCS=1")
+	threads, _, err := ratios("the shim with one thread, as a ratio to it with two, on two CPUs", []contender{single, double}, max(r.Rounds/2, 4), pipes)
+	if err != nil {
+		return err
+	}
+	threads.Rows = threads.Rows[1:]
+	r.Tables = append(r.Tables, t, threads)
+	r.goal("GOMAXPROCS=1 against 2, round trip", threads.at("GOMAXPROCS=1", "round trip p50"), 1.3, "", false)
+	return nil
+}
+
+// goals holds what was measured to what was set out for.
+func (s setting) goals(r *result, main, big, begin, still, growth table, rates map[string]float64) {
+	own := func(column string) float64 { return main.at(asUsed, column) }
+	r.goal("round trip p50", own("round trip p50"), 1.10, "", false)
+	r.goal("round trip p99", own("p99"), 1.25, "", false)
+	if tee := main.at("tee both ways", "round trip p50"); tee > 0 {
+		r.goal("added latency, as a ratio to tee's", (own("round trip p50")-1)/(tee-1), 1, "", false)
+		r.goal("saturated, as a ratio to tee's", own("saturated, wall")/main.at("tee both ways", "saturated, wall"), 1, "", false)
+	}
+	r.goal("stream, wall", own("stream, wall"), 1.10, "", false)
+	r.goal("stream, cpu", own("cpu"), 1.6, "", false)
+	r.goal("saturated, wall", own("saturated, wall"), 3.0, "", false)
+	r.goal("saturated, frames in a second", rates[asUsed], 1e6, "/s", true)
+	r.goal("20 MiB, time as a ratio to tee to disk", big.at(asUsed, "time"), 1.2, "", false)
+	r.goal("20 MiB, memory at the peak", big.at(asUsed, "peak"), 3, "x", false)
+	r.goal("20 MiB, memory after", big.at(asUsed, "after"), 20, "MiB", false)
+	r.goal("start, as a ratio to hello with all linked", begin.at(asUsed, "ratio"), 2.0, "", false)
+	r.goal("start, on top of that", begin.at(asUsed, "on top"), 15, "ms", false)
+	if c := main.at(conductor, "stream, wall"); c > 0 {
+		r.goal("conductor's stream, as a ratio to it", c/own("stream, wall"), 6, "", true)
+		r.goal("conductor's saturated stream", main.at(conductor, "saturated, wall")/own("saturated, wall"), 10, "", true)
+		r.goal("conductor's cpu", main.at(conductor, "cpu")/own("cpu"), 12, "", true)
+	}
+	r.goal("idle: switches", still.at(asUsed, "switches")+0.001, 1, "in all", false)
+	r.goal("idle: memory", still.at(asUsed, "memory"), 16, "MiB", false)
+	r.goal("a frame after many, as a ratio", growth.at(asUsed, growth.Columns[0]), 1.1, "", false)
+	r.goal("a frame with 64 sessions, as a ratio", growth.at(asUsed, "64 sessions"), 1.1, "", false)
+	r.goal("memory of a session", growth.at(asUsed, "a session"), 4, "KiB", false)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -13,12 +12,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func pin(cpu int) error {
-	if cpu < 0 {
+// pin keeps this program, and what it starts from now on, on some CPUs.
+func pin(cpus []int) error {
+	if len(cpus) == 0 {
 		return nil
 	}
 	var set unix.CPUSet
-	set.Set(cpu)
+	for _, c := range cpus {
+		set.Set(c)
+	}
 	// All threads that are there; those to come and the children inherit it.
 	tasks, err := filepath.Glob("/proc/self/task/*")
 	if err != nil {
@@ -34,60 +36,88 @@ func pin(cpu int) error {
 	return nil
 }
 
-// table has, for every contender and column, the ratios to the floor.
-type table struct {
-	names   []string
-	columns []string
-	ratios  map[string]map[string][]float64
-}
-
-func (t *table) add(name, column string, ratio float64) {
-	if t.ratios[name] == nil {
-		t.ratios[name] = map[string][]float64{}
-	}
-	t.ratios[name][column] = append(t.ratios[name][column], ratio)
-}
-
 const (
 	pings   = 100
 	frames  = 20_000
 	batched = 60_000
+	// slowBy is how much fewer frames a slow program gets. acp-go-sdk ends a connection
+	// on which more than 1,024 notifications wait.
+	slowBy = 80
 )
 
-func measure(list []contender, rounds int) (*table, error) {
-	t := &table{columns: []string{"round trip p50", "p99", "stream 230 B", "cpu", "300 B batched", "cpu "}, ratios: map[string]map[string][]float64{}}
+var columns = []string{"round trip p50", "p99", "stream, wall", "cpu", "saturated, wall", "cpu "}
+
+// kind is what lies between client and contender.
+type kind bool
+
+const (
+	pipes   kind = false
+	sockets kind = true
+)
+
+// ratios runs all in random order, round by round, and gives the ratios to the floor
+// within each round. rates are the frames in a second of the saturated stream.
+func ratios(title string, list []contender, rounds int, over kind) (t table, rates map[string]float64, err error) {
+	t = table{Title: title, Columns: columns}
 	var live []*instance
 	for _, c := range list {
-		i, err := start(c)
+		i, err := start(c, over)
 		if err != nil {
-			return nil, err
+			return t, nil, err
 		}
 		defer i.stop()
 		live = append(live, i)
-		t.names = append(t.names, c.name)
 	}
+	values := map[string]map[string][]float64{}
+	speeds := map[string][]float64{}
 	for round := range rounds + 1 {
 		got := map[string]map[string]float64{}
 		for _, k := range rand.Perm(len(live)) {
+			if live[k].gaveUp {
+				continue
+			}
 			m, err := block(live[k])
+			if err != nil && live[k].other {
+				live[k].gaveUp = true
+				delete(values, live[k].name)
+				fmt.Fprintf(os.Stderr, "bench: %s takes no part any more: %v\n", live[k].name, err)
+				continue
+			}
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", live[k].name, err)
+				return t, nil, fmt.Errorf("%s: %w", live[k].name, err)
 			}
 			got[live[k].name] = m
 		}
 		if round == 0 {
 			continue // everybody warms up
 		}
-		floor := got["floor"]
+		base := got[floor]
 		for name, m := range got {
-			for column, v := range m {
-				t.add(name, column, v/floor[column])
+			if values[name] == nil {
+				values[name] = map[string][]float64{}
 			}
+			for column, v := range m {
+				values[name][column] = append(values[name][column], v/base[column])
+			}
+			speeds[name] = append(speeds[name], 1e9/m["saturated, wall"])
 		}
 	}
-	return t, nil
+	rates = map[string]float64{}
+	for _, c := range list {
+		var cells []cell
+		for _, column := range columns {
+			cells = append(cells, of(values[c.name][column], ""))
+		}
+		t.add(c.name, cells...)
+		if values[c.name] != nil {
+			rates[c.name] = of(speeds[c.name], "").Median
+		}
+	}
+	return t, rates, nil
 }
 
+// block is one contender's turn: times of a round trip, and of a frame of each kind
+// of stream.
 func block(i *instance) (map[string]float64, error) {
 	m := map[string]float64{}
 	list, err := i.ping(pings)
@@ -96,111 +126,111 @@ func block(i *instance) (map[string]float64, error) {
 	}
 	sort.Slice(list, func(a, b int) bool { return list[a] < list[b] })
 	m["round trip p50"], m["p99"] = float64(list[pings/2]), float64(list[pings*99/100])
-	for _, x := range []struct{ text, column, cpu string }{
-		{fmt.Sprintf("stream %d", frames), "stream 230 B", "cpu"},
-		{fmt.Sprintf("batched %d", batched), "300 B batched", "cpu "},
-	} {
+	for _, x := range []struct {
+		word, column, cpu string
+		n                 int
+	}{{"stream", "stream, wall", "cpu", frames}, {"batched", "saturated, wall", "cpu ", batched}} {
+		if i.slow {
+			x.n /= slowBy
+		}
 		before := i.cpu()
-		d, err := i.timed(x.text)
+		d, err := i.timed(fmt.Sprintf("%s %d", x.word, x.n))
 		if err != nil {
 			return nil, err
 		}
-		m[x.column], m[x.cpu] = float64(d), float64(i.cpu()-before)
+		m[x.column], m[x.cpu] = float64(d)/float64(x.n), float64(i.cpu()-before)/float64(x.n)
 	}
 	return m, nil
 }
 
-func quartiles(v []float64) (lo, median, hi float64) {
-	sort.Float64s(v)
-	return v[len(v)/4], v[len(v)/2], v[len(v)*3/4]
-}
-
-func (t *table) print(w io.Writer, markdown bool) {
-	sep, end := "  ", ""
-	if markdown {
-		sep, end = " | ", " |"
-		fmt.Fprint(w, "| ")
-	}
-	fmt.Fprintf(w, "%-32s", "ratio to the floor")
-	for _, c := range t.columns {
-		fmt.Fprintf(w, "%s%-18s", sep, c)
-	}
-	fmt.Fprintln(w, end)
-	if markdown {
-		fmt.Fprint(w, "|---")
-		for range t.columns {
-			fmt.Fprint(w, "|---")
-		}
-		fmt.Fprintln(w, "|")
-	}
-	for _, name := range t.names {
-		if markdown {
-			fmt.Fprint(w, "| ")
-		}
-		fmt.Fprintf(w, "%-32s", name)
-		for _, c := range t.columns {
-			lo, m, hi := quartiles(t.ratios[name][c])
-			fmt.Fprintf(w, "%s%-18s", sep, fmt.Sprintf("%.2f (%.2f-%.2f)", m, lo, hi))
-		}
-		fmt.Fprintln(w, end)
-	}
-}
-
-// large sends one frame of 20 MB through each and prints the memory it took.
-func large(list []contender, w io.Writer) error {
+// large sends frames of 20 MB through each: the time as a ratio to tee's, which
+// writes them to a disk as well, and the memory that one took.
+func large(list []contender, runs int) (table, error) {
 	const size = 20 << 20
-	fmt.Fprintf(w, "\na frame of %d MiB: time, and memory at the peak and after\n", size>>20)
-	for _, c := range list {
-		i, err := start(c)
-		if err != nil {
-			return err
+	t := table{Title: "a frame of 20 MiB: time as a ratio to tee's, memory as a multiple of the frame at its peak, and a second later", Columns: []string{"time", "peak", "after"}}
+	times, peak, after := map[string][]float64{}, map[string][]float64{}, map[string][]float64{}
+	for range runs {
+		took := map[string]float64{}
+		for _, c := range list {
+			i, err := start(c, pipes)
+			if err != nil {
+				return t, err
+			}
+			before := i.rss("VmRSS")
+			d, err := i.timed(fmt.Sprintf("large %d", size))
+			if err != nil {
+				i.stop()
+				continue // it is too much for some
+			}
+			took[c.name] = float64(d)
+			peak[c.name] = append(peak[c.name], float64(i.rss("VmHWM")-before)*1024/size)
+			time.Sleep(time.Second)
+			after[c.name] = append(after[c.name], float64(i.rss("VmRSS"))/1024)
+			i.stop()
 		}
-		before := i.rss("VmRSS")
-		d, err := i.timed(fmt.Sprintf("large %d", size))
-		if err != nil {
-			return err
+		base := took["tee both ways"]
+		if base == 0 {
+			base = took[floor]
 		}
-		peak := i.rss("VmHWM")
-		time.Sleep(time.Second)
-		fmt.Fprintf(w, "%-32s  %4d ms  before %d MiB, peak %d MiB (%.1f x the frame), after %d MiB\n", c.name, d.Milliseconds(),
-			before>>10, peak>>10, float64(peak-before)*1024/size, i.rss("VmRSS")>>10)
-		i.stop()
+		for name, d := range took {
+			times[name] = append(times[name], d/base)
+		}
 	}
-	return nil
+	for _, c := range list {
+		if len(times[c.name]) == 0 {
+			t.add(c.name, cell{Unit: "-"}, cell{Unit: "-"}, cell{Unit: "-"})
+			continue
+		}
+		t.add(c.name, of(times[c.name], ""), of(peak[c.name], "x"), of(after[c.name], "MiB"))
+	}
+	return t, nil
 }
 
-// starts compares the time from the start to the first answer.
-func starts(self, shim, dir string, rounds int, w io.Writer) error {
-	list := contenders(self, shim, dir)
-	ratios := map[string][]float64{}
+// starts compares the time from the start to the first answer with that of a program
+// that says hello and has the same linked, from its start to its end.
+func (s setting) starts(list []contender, rounds int) (table, error) {
+	t := table{Title: "from the start to the first answer, agent included, as a ratio to the start of a program that says hello, and on top of it", Columns: []string{"ratio", "on top"}}
+	ratio, top := map[string][]float64{}, map[string][]float64{}
 	for round := range rounds + 1 {
-		hello, err := timeHello(self)
+		// The shim prints its version: all that is linked with it is initialised.
+		linked, err := timeOf(exec.Command(s.shim, "version"))
 		if err != nil {
-			return err
+			return t, err
+		}
+		bare, err := timeOf(exec.Command(s.self, "__hello"))
+		if err != nil {
+			return t, err
 		}
 		for _, k := range rand.Perm(len(list)) {
-			t := time.Now()
-			i, err := start(list[k])
+			c := list[k]
+			began := time.Now()
+			i, err := launch(c, pipes)
 			if err != nil {
-				return err
+				return t, err
 			}
-			d := time.Since(t)
+			err = i.call("initialize", `{"protocolVersion":1}`)
+			d := time.Since(began)
 			i.stop()
+			if err != nil {
+				return t, err
+			}
+			hello := bare
+			if c.argv[0] == s.shim {
+				hello = linked
+			}
 			if round > 0 {
-				ratios[list[k].name] = append(ratios[list[k].name], float64(d)/float64(hello))
+				ratio[c.name] = append(ratio[c.name], float64(d)/float64(hello))
+				top[c.name] = append(top[c.name], float64(d-hello)/1e6)
 			}
 		}
 	}
-	fmt.Fprintln(w, "\nstart to the second answer, as a ratio to the start of a Go program that says hello")
 	for _, c := range list {
-		lo, m, hi := quartiles(ratios[c.name])
-		fmt.Fprintf(w, "%-32s  %.2f (%.2f-%.2f)\n", c.name, m, lo, hi)
+		t.add(c.name, of(ratio[c.name], ""), of(top[c.name], "ms"))
 	}
-	return nil
+	return t, nil
 }
 
-func timeHello(self string) (time.Duration, error) {
-	cmd := exec.Command(self, "__hello")
+func timeOf(cmd *exec.Cmd) (time.Duration, error) {
 	cmd.Stderr = os.Stderr
 	t := time.Now()
 	err := cmd.Run()

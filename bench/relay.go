@@ -49,6 +49,8 @@ func pipe() (r, w *os.File) {
 func reopen(fd, mode int) *os.File {
 	f, err := os.OpenFile("/proc/self/fd/"+string(rune('0'+fd)), mode|syscall.O_NONBLOCK, 0)
 	if err != nil {
+		// A socket cannot be opened anew; here nobody else uses it.
+		syscall.SetNonblock(fd, true)
 		return os.NewFile(uintptr(fd), "std")
 	}
 	if raw, err := f.SyscallConn(); err == nil {
