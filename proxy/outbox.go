@@ -4,6 +4,8 @@ import (
 	"io"
 	"sync"
 	"unsafe"
+
+	"acp-shim/internal/wire"
 )
 
 // outbox is the way out to one peer. All its fields belong to the loop's lock.
@@ -20,6 +22,7 @@ type outbox struct {
 
 	view    []byte // lines of this step that lie side by side in a reader's buffer
 	batch   []byte // lines of this step that do not
+	large   []byte // the rest of a line that lies alone; it waits before the queue
 	queue   []byte // waits for the goroutine
 	spare   []byte
 	busy    bool // the goroutine writes
@@ -89,7 +92,8 @@ func (o *outbox) flush() {
 	if len(out) == 0 {
 		return
 	}
-	if o.fd >= 0 && !o.busy && len(o.queue) == 0 && !o.closed && o.err == nil {
+	alone := len(out) > wire.Alone && len(o.batch) == 0
+	if o.fd >= 0 && !o.busy && o.waiting() == 0 && !o.closed && o.err == nil {
 		n, err := writeNow(o.fd, out)
 		o.written += uint64(n)
 		out = out[n:]
@@ -98,7 +102,11 @@ func (o *outbox) flush() {
 		}
 	}
 	if len(out) > 0 && o.err == nil && !o.closed {
-		o.queue = append(o.queue, out...)
+		if alone && len(o.large)+len(o.queue) == 0 {
+			o.large = out
+		} else {
+			o.queue = append(o.queue, out...)
+		}
 		o.cond.Signal()
 	}
 	o.view = nil
@@ -113,20 +121,20 @@ func (o *outbox) fail(err error) {
 		return
 	}
 	o.err = err
-	o.queue = nil
+	o.large, o.queue = nil, nil
 	if o.onError != nil {
 		o.onError(err)
 	}
 }
 
 // waiting is how many bytes have not been taken yet.
-func (o *outbox) waiting() int { return len(o.queue) + o.inHand }
+func (o *outbox) waiting() int { return len(o.large) + len(o.queue) + o.inHand }
 
 // end closes the way behind what waits.
 func (o *outbox) end() {
 	o.flush()
 	o.ending = true
-	if !o.busy && len(o.queue) == 0 {
+	if o.waiting() == 0 {
 		o.close()
 	}
 	o.cond.Signal()
@@ -135,7 +143,7 @@ func (o *outbox) end() {
 // discard closes the way at once and tells how much was never sent.
 func (o *outbox) discard() int {
 	n := len(o.view) + len(o.batch) + o.waiting()
-	o.view, o.batch, o.queue = nil, nil, nil
+	o.view, o.batch, o.large, o.queue = nil, nil, nil, nil
 	o.close()
 	o.cond.Signal()
 	return n
@@ -156,7 +164,7 @@ func (o *outbox) run() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for {
-		for len(o.queue) == 0 && !o.closed {
+		for len(o.large)+len(o.queue) == 0 && !o.closed {
 			if o.ending {
 				o.close()
 				return
@@ -166,9 +174,12 @@ func (o *outbox) run() {
 		if o.closed {
 			return
 		}
-		whole := o.queue
-		buf := whole
-		o.queue, o.spare = o.spare[:0], nil
+		var whole []byte
+		buf := o.large
+		if o.large = nil; buf == nil {
+			whole, buf = o.queue, o.queue
+			o.queue, o.spare = o.spare[:0], nil
+		}
 		o.busy, o.inHand = true, len(buf)
 		o.mu.Unlock()
 		for len(buf) > 0 {
@@ -192,7 +203,7 @@ func (o *outbox) run() {
 		}
 		o.mu.Lock()
 		o.busy, o.inHand = false, 0
-		if cap(whole) <= keepQueue {
+		if whole != nil && cap(whole) <= keepQueue {
 			o.spare = whole[:0]
 		}
 	}

@@ -16,6 +16,9 @@ const (
 	// chunkSize is how far the buffer grows. A line that is longer is gathered
 	// from chunks: doubling a buffer leaves as much behind as the line is long.
 	chunkSize = 4 << 20
+	// Alone is the length beyond which a line lies in a buffer that is its own: nobody
+	// writes to it again, and who needs the line later need not copy it.
+	Alone = chunkSize
 	// keepSize is the largest buffer that is kept once it is empty.
 	keepSize = 1 << 20
 )
