@@ -36,7 +36,7 @@ var spelledBy = map[string]func(rng *rand.Rand, s string) string{
 	},
 	"base64 in lines": func(rng *rand.Rand, s string) string {
 		const columns = 64
-		e := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", 48-rng.IntN(len(s))) + s + strings.Repeat("y", rng.IntN(90))))
+		e := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", 48-rng.IntN(min(len(s), 48))) + s + strings.Repeat("y", rng.IntN(90))))
 		var lines []string
 		for ; len(e) > columns; e = e[columns:] {
 			lines = append(lines, e[:columns])

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -43,7 +44,7 @@ func (s *shim) taps() ([]proxy.Tap, func()) {
 		opt.Argv = append([]string{f.Path}, f.Args...)
 		opt.Agent = strings.TrimSuffix(filepath.Base(f.Path), filepath.Ext(f.Path))
 	}
-	w, err := record.Create(expandHome(s.set.Record), opt)
+	w, err := record.Create(whole(expandHome(s.set.Record)), opt)
 	if err != nil {
 		if s.set.RecordStrict {
 			go s.unrecorded(strict, fmt.Errorf("%w; give another place with --record", err))
@@ -66,6 +67,19 @@ func (s *shim) taps() ([]proxy.Tap, func()) {
 			s.log.Error("the capture is not complete", "file", w.Path(), "error", err.Error())
 		}
 	}
+}
+
+// whole is a path that means the same wherever somebody stands who reads of it; a
+// slash at its end, which makes it a directory, stays.
+func whole(path string) string {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return path
+	}
+	if path != "" && os.IsPathSeparator(path[len(path)-1]) {
+		abs += string(filepath.Separator)
+	}
+	return abs
 }
 
 // unrecorded ends the traffic because it cannot be recorded. What the client has

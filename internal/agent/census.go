@@ -69,8 +69,8 @@ func (s *Seen) readEnviron(block []byte) {
 }
 
 // IsTemp tells that a file name is that of an agent's private temporary directory:
-// os.MkdirTemp puts a number behind the prefix, and nothing else of the shim's has
-// nothing else there.
+// os.MkdirTemp puts a number behind the prefix, and nothing else; the shim's other
+// directories have a word there.
 func IsTemp(name string) bool {
 	number, ok := strings.CutPrefix(name, tempPrefix)
 	return ok && number != "" && strings.Trim(number, "0123456789") == ""

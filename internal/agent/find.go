@@ -155,7 +155,7 @@ func (f *finder) given(source, command string, words []string) (Found, error) {
 	}
 	path, why := name, ""
 	if !f.hasSeparator(name) {
-		if path, why = f.lookPath(name); path == "" {
+		if path, why = f.lookPath(name, len(words) > 1 && slices.Contains(f.SelfOK, words[1])); path == "" {
 			if isFile(name) {
 				why += fmt.Sprintf(": did you mean .%c%s?", filepath.Separator, name)
 			}

@@ -359,3 +359,17 @@ func TestDistance(t *testing.T) {
 		}
 	}
 }
+
+// TestFindSelfOnPath takes the first of its name where the shim itself is meant, and
+// the next where it is not.
+func TestFindSelfOnPath(t *testing.T) {
+	p := newPlace(t)
+	p.link(p.at("shim/acp-shim"), "bin/acp-shim")
+	p.put("bin2/acp-shim", 0o755)
+	for words, want := range map[string]string{"acp-shim sim": "bin/acp-shim", "acp-shim other": "bin2/acp-shim"} {
+		found, err := find(p.query(func(q *Query) { q.Words = strings.Fields(words) }), "linux")
+		if err != nil || found.Path != p.at(want) {
+			t.Errorf("%s: %s, %v; want %s", words, found.Path, err, want)
+		}
+	}
+}

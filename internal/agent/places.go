@@ -60,8 +60,9 @@ func (f *finder) pathDirs() []string {
 	return dirs
 }
 
-// lookPath finds a command on PATH, or says why it does not.
-func (f *finder) lookPath(name string) (path, why string) {
+// lookPath finds a command on PATH, or says why it does not. What is this shim
+// itself is passed over for another of its name, unless it is wanted.
+func (f *finder) lookPath(name string, selfOK bool) (path, why string) {
 	dirs := f.pathDirs()
 	if len(dirs) == 0 {
 		return "", "PATH is empty, so that only a path can name it"
@@ -84,6 +85,9 @@ func (f *finder) lookPath(name string) (path, why string) {
 			case isUsable:
 				return p, ""
 			case isSelf:
+				if selfOK {
+					return p, ""
+				}
 				if self == "" {
 					self = p
 				}
