@@ -65,7 +65,7 @@ func NewInjector(opt InjectOptions) (*Injector, error) {
 	var file []server
 	if opt.MCPConfig != "" {
 		var err error
-		if in.text, err = textfile.Read(opt.MCPConfig); err != nil {
+		if in.text, err = textfile.ReadOwn(opt.MCPConfig); err != nil {
 			return nil, fmt.Errorf("--mcp-config: %w", err)
 		}
 		if file, err = in.readConfig(in.text); err != nil {

@@ -97,7 +97,7 @@ func readAgain(path string) ([]byte, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is no regular file, and is not read again", path)
 	}
-	return textfile.Read(path)
+	return textfile.ReadOwn(path)
 }
 
 // Close ends the watching and waits for what it is doing.

@@ -34,14 +34,19 @@ func (s *Settings) Effective() []Effective {
 }
 
 func (r Row) textOf(s *Settings) string {
-	field := r.at(s)
-	if r.Name == "agent" {
-		for _, at := range []func(*Settings) any{r.at, r.envAt, r.fileAt} {
-			if v, ok := at(s).(*string); ok && *v != "" {
-				return *v
-			}
+	// Where each source has a place of its own, the first that says something counts.
+	for _, at := range []func(*Settings) any{r.at, r.envAt, r.fileAt} {
+		if at == nil {
+			continue
+		}
+		if text := textAt(at(s)); text != "" {
+			return text
 		}
 	}
+	return ""
+}
+
+func textAt(field any) string {
 	switch f := field.(type) {
 	case *[]string:
 		return strings.Join(*f, "; ")

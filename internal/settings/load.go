@@ -190,7 +190,7 @@ func (s *Settings) file(flags *Settings, given map[string]bool, getenv func(stri
 	if path == "" {
 		return nil
 	}
-	b, err := textfile.Read(path)
+	b, err := textfile.ReadOwn(path)
 	if err != nil {
 		if !asked && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)) {
 			return nil

@@ -65,7 +65,6 @@ const durationPattern = `^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
 
 func (r Row) schema() object {
 	o := object{}
-	one := object{{"type", "string"}}
 	switch r.kind {
 	case choice:
 		o.add("enum", r.values)
@@ -90,7 +89,7 @@ func (r Row) schema() object {
 			{{"type", "array"}, {"items", object{{"type", "string"}, {"minLength", 1}}}},
 		})
 	default:
-		o = append(o, one...)
+		o.add("type", "string")
 	}
 	if r.Default != "" && (r.kind == choice || r.kind == duration) {
 		o.add("default", r.Default)

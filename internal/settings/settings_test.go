@@ -3,6 +3,7 @@ package settings
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -147,5 +148,23 @@ func TestAFileWithoutAnEnd(t *testing.T) {
 func TestNothingAtAll(t *testing.T) {
 	if _, err := Load(nil, false, env(nil)); err != nil {
 		t.Errorf("with an empty environment: %v", err)
+	}
+}
+
+// TestConfigOfOthers refuses a config file that anybody can write: it says what is run,
+// and where secrets go.
+func TestConfigOfOthers(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no modes")
+	}
+	path := filepath.Join(t.TempDir(), "config.json")
+	if err := os.WriteFile(path, []byte(`{"agent": "/tmp/evil"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load([]string{"--config=" + path}, false, func(string) string { return "" }); err == nil || !strings.Contains(err.Error(), "can be written by everybody") {
+		t.Error(err)
 	}
 }

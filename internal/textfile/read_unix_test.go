@@ -5,6 +5,7 @@ package textfile
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -36,15 +37,11 @@ func TestReadAPipe(t *testing.T) {
 	}
 }
 
-func fd(f *os.File) string {
-	n := ""
+// fd is a file's descriptor. Unlike its Fd, it leaves the pipe as it is.
+func fd(f *os.File) (n string) {
 	raw, err := f.SyscallConn()
 	if err == nil {
-		raw.Control(func(fd uintptr) {
-			for v := fd; v > 0 || n == ""; v /= 10 {
-				n = string(rune('0'+v%10)) + n
-			}
-		})
+		raw.Control(func(fd uintptr) { n = strconv.FormatUint(uint64(fd), 10) })
 	}
 	return n
 }

@@ -1,14 +1,26 @@
 package textfile
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // Unfinished begins the name of a file that is being written, and of one that a crash
 // has left so.
 const Unfinished = ".new-"
+
+// Reason is the cause of a file's error without the paths, for a caller that names
+// the file in its own words.
+func Reason(err error) error {
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		return errno
+	}
+	return err
+}
 
 // Write replaces a file whole or not at all: no reader and no crash sees half of
 // it. A symbolic link stays one, and what it leads to is replaced.
