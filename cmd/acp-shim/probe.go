@@ -95,13 +95,25 @@ func (c probeCmd) report() (*probe.Report, error) {
 		}
 		return probe.ReadReport(c.Report)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// Before anything is started or written.
+	if err := probe.Check(c.Gate); err != nil {
+		return nil, fmt.Errorf("%s; acp-shim probe --list names them", shown(err.Error()))
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
+	// The first one ends the probe in order; whoever does not want to wait for that
+	// sends a second one.
+	defer context.AfterFunc(ctx, stop)()
 	p, err := newProber(c)
 	if err != nil {
 		return nil, err
 	}
 	defer p.close()
+	if c.Through {
+		if _, err := p.capturePath(true); err != nil {
+			return nil, err
+		}
+	}
 	report, err := p.run(ctx, false)
 	if err == nil && c.Through && ctx.Err() == nil {
 		var through *probe.Report
@@ -109,10 +121,6 @@ func (c probeCmd) report() (*probe.Report, error) {
 			err = fmt.Errorf("through the shim: %w", err)
 		}
 		report.Through = through
-	}
-	var unknown *probe.UnknownError
-	if errors.As(err, &unknown) {
-		err = fmt.Errorf("%w; acp-shim probe --list names them", err)
 	}
 	if err != nil {
 		err = errors.New(shown(err.Error()))
@@ -175,8 +183,8 @@ func (c probeCmd) list() error {
 		}
 		t.line(fmt.Sprintf("%-*s  %s%s", gateWidth, g.ID, g.Title, live))
 		if !c.Brief {
-			t.line(strings.Repeat(" ", gateWidth+2) + t.paint(dim, g.Criterion+" ("+g.Source+")"))
+			t.wrapped(strings.Repeat(" ", gateWidth+2), gateWidth+2, dim, g.Criterion+" ("+g.Source+")")
 		}
 	}
-	return nil
+	return t.err
 }

@@ -5,15 +5,18 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"acp-shim/internal/probe"
 )
 
+// mdSigns are those that Markdown, as GitHub has it, takes for more than text.
+var mdSigns = sync.OnceValue(func() *strings.Replacer {
+	return strings.NewReplacer("\\", "\\\\", "|", "\\|", "<", "&lt;", "&", "&amp;", "`", "'", "*", "\\*", "_", "\\_", "~", "\\~", "[", "\\[", "]", "\\]")
+})
+
 // mdCell is text of a peer's in a cell of a table.
-func mdCell(text string) string {
-	text = strings.NewReplacer("|", "\\|", "<", "&lt;", "`", "'", "*", "\\*", "_", "\\_", "[", "\\[").Replace(cleanLine(text))
-	return text
-}
+func mdCell(text string) string { return mdSigns().Replace(cleanLine(text)) }
 
 // mdCode is text of a peer's as code.
 func mdCode(text string) string { return "`" + strings.ReplaceAll(cleanLine(text), "`", "'") + "`" }
@@ -29,7 +32,7 @@ func printProbeMD(w io.Writer, r *probe.Report) error {
 			if a == nil {
 				continue // a report that somebody has changed
 			}
-			fmt.Fprintf(out, "| %s | %s | %s | %s | %s | %s |\n", mdCell(b.ID), mdCell(b.Title), a.Verdict, b.Verdict, mdCell(b.Figure), mdCell(a.Figure))
+			fmt.Fprintf(out, "| %s | %s | %s | %s | %s | %s |\n", mdCell(b.ID), mdCell(b.Title), mdCell(string(a.Verdict)), mdCell(string(b.Verdict)), mdCell(b.Figure), mdCell(a.Figure))
 		}
 		fmt.Fprintf(out, "\nbare: %s\n\nthrough the shim: %s\n", countsLine(r), countsLine(r.Through))
 		return out.Flush()
@@ -45,7 +48,7 @@ func printProbeMD(w io.Writer, r *probe.Report) error {
 		if g.Next != "" {
 			figure += " → " + mdCell(g.Next)
 		}
-		fmt.Fprintf(out, "| %s | %s | %s | %s | %s (%s) | %s |\n", mdCell(g.ID), mdCell(g.Title), g.Verdict, figure, mdCell(g.Criterion), mdCell(g.Source), strings.Join(seqs, ", "))
+		fmt.Fprintf(out, "| %s | %s | %s | %s | %s (%s) | %s |\n", mdCell(g.ID), mdCell(g.Title), mdCell(string(g.Verdict)), figure, mdCell(g.Criterion), mdCell(g.Source), strings.Join(seqs, ", "))
 	}
 	fmt.Fprintf(out, "\n%s\n", countsLine(r))
 	if !r.Live {
@@ -54,13 +57,16 @@ func printProbeMD(w io.Writer, r *probe.Report) error {
 	if len(r.Left) > 0 {
 		fmt.Fprintf(out, "\n%s that the agent did not delete: %s\n", counted(len(r.Left), "conversation"), mdCode(strings.Join(r.Left, " ")))
 	}
-	fmt.Fprintf(out, "\n## Frames\n\nThey are numbered as in the capture %s.\n", mdCode(r.Capture))
+	fmt.Fprint(out, "\n## Frames\n")
+	if r.Capture != "" {
+		fmt.Fprintf(out, "\nThey are numbered as in the capture %s.\n", mdCode(r.Capture))
+	}
 	for i := range r.Gates {
 		g := &r.Gates[i]
 		if len(g.Proofs) == 0 {
 			continue
 		}
-		fmt.Fprintf(out, "\n%s, %s\n\n", mdCell(g.ID), g.Verdict)
+		fmt.Fprintf(out, "\n%s, %s\n\n", mdCell(g.ID), mdCell(string(g.Verdict)))
 		for _, p := range g.Proofs {
 			fmt.Fprintf(out, "- %d, %s: %s\n", p.Seq, mdCell(p.From), mdCode(p.Text))
 		}

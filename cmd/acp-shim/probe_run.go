@@ -92,10 +92,9 @@ func (p *prober) run(ctx context.Context, through bool) (*probe.Report, error) {
 		// The shim keeps its secrets from the agent itself.
 		path, args, env = p.exe, append(append(append(words, "--"), path), args...), nil
 	}
-	file := p.capturePath(through)
-	if info, err := os.Stat(file); err == nil && !info.IsDir() {
-		// Its numbers would stand in it twice, and proofs name frames by them.
-		return nil, fmt.Errorf("the capture %s is there already; name another file with --capture, or remove it", file)
+	file, err := p.capturePath(through)
+	if err != nil {
+		return nil, err
 	}
 	capture, err := record.Create(file, record.Options{
 		Version: version(), Agent: "probe", Argv: append([]string{path}, args...), MaxBlob: 4 << 10, Queue: 256 << 20,
@@ -119,23 +118,32 @@ func (p *prober) run(ctx context.Context, through bool) (*probe.Report, error) {
 		fmt.Fprintln(os.Stderr, "acp-shim: the capture is not complete:", shown(lost.Error()))
 	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w; what was said is in %s", err, capture.Path())
 	}
 	report.Capture = capture.Path()
 	return report, nil
 }
 
 // capturePath is where the capture of a run goes.
-func (p *prober) capturePath(through bool) string {
+func (p *prober) capturePath(through bool) (string, error) {
 	path := expandHome(p.cmd.Capture)
 	if path == "" {
-		path = "acp-shim-probe-" + p.start.Format("20060102-150405") + ".jsonl"
+		// By the process id as well: several may be started in the same second.
+		path = fmt.Sprintf("acp-shim-probe-%s-%d.jsonl", p.start.Format("20060102-150405"), os.Getpid())
 	}
-	if info, err := os.Stat(path); err == nil && info.IsDir() || strings.HasSuffix(path, "/") || !through {
-		return path
+	info, err := os.Stat(path)
+	if err == nil && info.IsDir() || strings.HasSuffix(path, "/") {
+		return path, nil
 	}
-	ext := filepath.Ext(path)
-	return strings.TrimSuffix(path, ext) + "-through" + ext
+	if through {
+		ext := filepath.Ext(path)
+		path = strings.TrimSuffix(path, ext) + "-through" + ext
+	}
+	if _, err := os.Lstat(path); err == nil {
+		// Its numbers would stand in it twice, and proofs name frames by them.
+		return "", fmt.Errorf("the capture %s is there already; name another file with --capture, or remove it", path)
+	}
+	return path, nil
 }
 
 // progress says on a terminal what is being done.
@@ -158,7 +166,11 @@ func newProgress(through bool) *progress {
 
 func (p *progress) done(r *probe.Result, n, of int) {
 	if p.w != nil {
-		fmt.Fprintf(p.w, "\r\x1b[K%s: %d of %d, %s %s", p.label, n, of, r.ID, r.Verdict)
+		line := fmt.Sprintf("%s: %d of %d, %s %s", p.label, n, of, r.ID, r.Verdict)
+		if w, _, err := term.GetSize(int(os.Stderr.Fd())); err == nil && w > 0 {
+			line = show.Clip(line, w-1) // what takes two lines is not erased
+		}
+		fmt.Fprint(p.w, "\r\x1b[K"+line)
 	}
 }
 

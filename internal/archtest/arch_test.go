@@ -34,7 +34,7 @@ var may = map[string][]string{
 	"internal/client":       {"internal/agent", "internal/wire"},
 	"internal/probe":        {"internal/agent", "internal/client", "internal/wire", "proxy", "record", "usage"},
 	"internal/status":       {"proxy", "internal/wire"},
-	"internal/doctor":       {"internal/agent", "internal/client", "internal/editors", "internal/login", "internal/textfile", "internal/wire"},
+	"internal/doctor":       {"internal/agent", "internal/client", "internal/editors", "internal/install", "internal/login", "internal/textfile", "internal/wire"},
 	"internal/install":      {"internal/textfile"},
 	"internal/editors":      {"internal/textfile"},
 	"internal/login":        {"proxy", "internal/wire", "internal/agent", "internal/textfile"},

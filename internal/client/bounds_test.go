@@ -29,6 +29,28 @@ func TestAnAgentThatSaysTooMuch(t *testing.T) {
 	}
 }
 
+// TestAnAgentThatOnlyAsks reads none of its answers: they must not pile up.
+func TestAnAgentThatOnlyAsks(t *testing.T) {
+	c, ctx := startProgram(t, Options{}, "asks")
+	_, err := c.Request("initialize", "{}").Wait(ctx)
+	var deaf *DeafError
+	if !errors.As(err, &deaf) {
+		t.Errorf("%v", err)
+	}
+	if n := c.owe(0); n > maxOwed+1 {
+		t.Errorf("%d answers wait", n)
+	}
+}
+
+func TestAnAnswerThatSaysNothing(t *testing.T) {
+	c, ctx := startProgram(t, Options{}, "empty")
+	_, err := c.Request("initialize", "{}").Wait(ctx)
+	var empty *EmptyError
+	if !errors.As(err, &empty) || !strings.Contains(err.Error(), "answered initialize with neither a result nor an error") {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestAnAgentThatTakesNothing does not hold up who writes to it.
 func TestAnAgentThatTakesNothing(t *testing.T) {
 	c, _ := start(t, Options{WriteTimeout: 50 * time.Millisecond}, "--start-delay", "1h")

@@ -2,9 +2,7 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -42,7 +40,8 @@ func (c *Call) Done() <-chan struct{} { return c.done }
 
 // Wait waits for the answer, which may be an error of the agent's: see
 // Answer.Error. An error of Wait's means that there is none: a *GoneError, a
-// *LateError, or what kept it from being sent.
+// *LateError, a *TooMuchError, a *DeafError, an *EmptyError, or what kept it from
+// being sent.
 func (c *Call) Wait(ctx context.Context) (Answer, error) {
 	select {
 	case <-c.done:
@@ -61,6 +60,8 @@ func (c *Call) Wait(ctx context.Context) (Answer, error) {
 		return Answer{}, c.conn.unwritten(c.failed, "it answered "+c.Method)
 	case c.answer.Line == nil:
 		return Answer{}, c.conn.lost("it answered " + c.Method)
+	case !c.answer.Result.Exists() && !c.answer.Error.Exists():
+		return Answer{}, &EmptyError{c.Method}
 	}
 	return c.answer, nil
 }
@@ -73,38 +74,4 @@ func (c *Call) Result(ctx context.Context) (gjson.Result, error) {
 		err = &RefusedError{c.Method, a.Error}
 	}
 	return a.Result, err
-}
-
-// LateError is a request without an answer in time.
-type LateError struct {
-	Method string
-	After  time.Duration
-}
-
-func (e *LateError) Error() string {
-	exact := time.Millisecond
-	if e.After > 10*time.Second {
-		exact = time.Second
-	}
-	return fmt.Sprintf("the agent did not answer %s within %v", e.Method, e.After.Round(exact))
-}
-
-// RefusedError is a request that was answered with an error.
-type RefusedError struct {
-	Method string
-	// Object is the error, as the agent sent it.
-	Object gjson.Result
-}
-
-// Code is the error's code.
-func (e *RefusedError) Code() int64 { return e.Object.Get("code").Int() }
-
-func (e *RefusedError) Error() string {
-	return fmt.Sprintf("the agent answered %s with the error %d %q", e.Method, e.Code(), e.Object.Get("message").Str)
-}
-
-// quote is a string as JSON, without the escapes that are for HTML.
-func quote(s string) string {
-	b, _ := json.Marshal(s)
-	return string(b)
 }

@@ -56,6 +56,10 @@ type Options struct {
 const (
 	defaultKept         = 256 << 20
 	defaultWriteTimeout = 30 * time.Second
+	// lineCost is what a line takes beside its bytes: an agent may send short ones.
+	lineCost = 128
+	// maxOwed is how many answers may wait for an agent that does not read them.
+	maxOwed = 4096
 )
 
 // Conn is a client's connection to one agent process.
@@ -71,6 +75,7 @@ type Conn struct {
 	changed chan struct{} // closed and replaced when lines or ended change
 	lines   []Line
 	kept    int
+	owed    int // answers to the agent's requests that are not written yet
 	waiting map[string]*Call
 	next    int
 	ended   error
@@ -122,7 +127,7 @@ func (c *Conn) take(line []byte) bool {
 	m.Parse(line)
 	c.mu.Lock()
 	now := time.Now()
-	if c.kept+len(line) > c.opt.MaxKept {
+	if c.kept+len(line)+lineCost > c.opt.MaxKept {
 		c.endLocked(&TooMuchError{c.opt.MaxKept})
 		c.mu.Unlock()
 		return false
@@ -143,6 +148,7 @@ func (c *Conn) take(line []byte) bool {
 		close(call.done)
 	case m.Method != "" && id != "":
 		c.asked(m, id)
+		return c.owe(0) <= maxOwed
 	}
 	return true
 }
@@ -155,8 +161,23 @@ func (c *Conn) asked(m *wire.Message, id string) {
 	body, later := answer(m.Method, gjson.ParseBytes(m.Text(m.Params)), id)
 	if !later {
 		// Not from here: who answers must go on reading, or both sides wait.
-		go c.Respond(id, body)
+		if c.owe(1) > maxOwed {
+			c.end(&DeafError{maxOwed})
+			return
+		}
+		go func() {
+			defer c.owe(-1)
+			_ = c.Respond(id, body) // an agent that is gone needs no answer
+		}()
 	}
+}
+
+// owe notes answers that are to be written, or have been.
+func (c *Conn) owe(n int) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.owed += n
+	return c.owed
 }
 
 // Decline answers what an agent asks as a client does that offers nothing.
@@ -170,7 +191,7 @@ func Decline(method string, _ gjson.Result, _ string) (string, bool) {
 // note must be called with the lock held. It returns the line's index.
 func (c *Conn) note(l Line) int {
 	l.Index = len(c.lines)
-	c.kept += len(l.Bytes)
+	c.kept += len(l.Bytes) + lineCost
 	c.lines = append(c.lines, l)
 	if c.opt.Seen != nil {
 		c.opt.Seen(l)
@@ -183,7 +204,8 @@ func (c *Conn) note(l Line) int {
 func (c *Conn) end(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !errors.Is(err, io.EOF) {
+	var deaf *DeafError
+	if !errors.Is(err, io.EOF) && !errors.As(err, &deaf) {
 		err = fmt.Errorf("reading from the agent: %w", err)
 	}
 	c.endLocked(err)
@@ -234,7 +256,7 @@ func (c *Conn) RequestID(id, method, params string) *Call {
 	if params != "" {
 		params = `,"params":` + params
 	}
-	return c.RequestLine(id, method, []byte(`{"jsonrpc":"2.0","id":`+id+`,"method":`+quote(method)+params+"}\n"))
+	return c.RequestLine(id, method, []byte(`{"jsonrpc":"2.0","id":`+id+`,"method":`+wire.Quote(method)+params+"}\n"))
 }
 
 // RequestLine sends a line that is a request with this id.
@@ -263,7 +285,7 @@ func (c *Conn) RequestLine(id, method string, line []byte) *Call {
 
 // Notify sends a notification.
 func (c *Conn) Notify(method, params string) error {
-	return c.Write([]byte(`{"jsonrpc":"2.0","method":` + quote(method) + `,"params":` + params + "}\n"))
+	return c.Write([]byte(`{"jsonrpc":"2.0","method":` + wire.Quote(method) + `,"params":` + params + "}\n"))
 }
 
 // Respond answers a request of the agent's; body is as Options.Answer has it.
@@ -311,7 +333,8 @@ func (c *Conn) lost(before string) error {
 	ended := c.ended
 	c.mu.Unlock()
 	var much *TooMuchError
-	if errors.As(ended, &much) {
+	var deaf *DeafError
+	if errors.As(ended, &much) || errors.As(ended, &deaf) {
 		return ended
 	}
 	e := &GoneError{Before: before}
@@ -340,28 +363,6 @@ func (c *Conn) unwritten(err error, before string) error {
 	case <-time.After(exitPatience):
 		return err
 	}
-}
-
-// GoneError is an agent that ended, or closed its output.
-type GoneError struct {
-	// Before says what had not happened yet, Exit how the process ended, empty if
-	// it still runs; Stderr is the last it said there.
-	Before, Exit, Stderr string
-}
-
-func (e *GoneError) Error() string {
-	how := "the agent " + e.Exit
-	if e.Exit == "" {
-		how = "the agent closed its output"
-	}
-	return how + " before " + e.Before
-}
-
-// TooMuchError is an agent that said more than is kept.
-type TooMuchError struct{ Max int }
-
-func (e *TooMuchError) Error() string {
-	return fmt.Sprintf("the agent has said more than %d MiB, and nobody listens any more", e.Max>>20)
 }
 
 // Close ends the agent: softly at first, by the end of its input, then with all

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -18,16 +19,35 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "sim" {
 		os.Exit(sim.Main(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
 	}
+	if len(os.Args) > 1 && os.Args[1] == "asks" {
+		for {
+			if _, err := os.Stdout.WriteString(`{"jsonrpc":"2.0","id":1,"method":"x"}` + "\n"); err != nil {
+				os.Exit(0)
+			}
+		}
+	}
+	if len(os.Args) > 1 && os.Args[1] == "empty" {
+		_, _ = os.Stdin.Read(make([]byte, 1))
+		_, _ = os.Stdout.WriteString(`{"jsonrpc":"2.0","id":0}` + "\n")
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(0)
+	}
 	os.Exit(m.Run())
 }
 
 func start(t *testing.T, opt Options, args ...string) (*Conn, context.Context) {
 	t.Helper()
+	return startProgram(t, opt, append([]string{"sim"}, args...)...)
+}
+
+// startProgram starts one of the test binary's own agents.
+func startProgram(t *testing.T, opt Options, args ...string) (*Conn, context.Context) {
+	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	opt.Spec = agent.Spec{Path: exe, Args: append([]string{"sim"}, args...), RunID: agent.NewRunID(), ExtraEnv: []string{"GEMINI_HOME=" + t.TempDir()}}
+	opt.Spec = agent.Spec{Path: exe, Args: args, RunID: agent.NewRunID(), ExtraEnv: []string{"GEMINI_HOME=" + t.TempDir()}}
 	c, err := Start(opt)
 	if err != nil {
 		t.Fatal(err)

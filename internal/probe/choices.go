@@ -35,6 +35,14 @@ func (c choice) other() string {
 // choices are those of a session, as the answer that opened it has them.
 type choices struct{ model, mode choice }
 
+// of is the one of them by its name, model or mode.
+func (c choices) of(what string) choice {
+	if what == "model" {
+		return c.model
+	}
+	return c.mode
+}
+
 // choicesOf reads configOptions, and where one is not among them, the older
 // models and modes. A config option is known by its category; ACP has it as
 // optional (agentclientprotocol.com/protocol/session-config-options), so that its

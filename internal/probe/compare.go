@@ -56,7 +56,7 @@ func Compare(old, now *Report) *Comparison {
 			c.NotCompared = append(c.NotCompared, b.ID)
 			continue
 		}
-		c.gate(a, b)
+		c.gate(a, b, old.Live == now.Live)
 	}
 	for i := range old.Gates {
 		if now.Gate(old.Gates[i].ID) == nil {
@@ -75,7 +75,9 @@ func (r *Result) untried() bool {
 	return r.Verdict == NotRun && (r.Why == WhyQuota || r.Why == WhyInterrupted)
 }
 
-func (c *Comparison) gate(a, b *Result) {
+// gate compares one. Where only one side could spend quota (alike is false), what
+// only that side has was not to be found out by the other.
+func (c *Comparison) gate(a, b *Result, alike bool) {
 	add := func(kind, name, old, now, way string) {
 		c.Changes = append(c.Changes, Change{b.ID, b.Title, kind, name, old, now, way})
 	}
@@ -101,7 +103,7 @@ func (c *Comparison) gate(a, b *Result) {
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		x, inA := a.Facts[name]
 		y, inB := b.Facts[name]
-		if x == y && inA == inB {
+		if x == y && inA == inB || !alike && inA != inB {
 			continue
 		}
 		if !inA {

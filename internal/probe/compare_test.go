@@ -30,6 +30,8 @@ func TestCompare(t *testing.T) {
 		{"no quota", report(result("D", Pass, "", nil)), report(result("D", NotRun, WhyQuota, nil)), "not compared: D"},
 		{"not asked for", report(result("D", Pass, "", nil), result("E", Pass, "", nil)), report(result("D", Pass, "", nil)), "not compared: E"},
 		{"new", report(result("D", Pass, "", nil)), report(result("D", Pass, "", nil), result("E", Pass, "", nil)), "not compared: E"},
+		{"one side could spend quota", &Report{Live: true, Gates: []Result{result("A", Pass, "", nil, "x", "1", "in a turn", "2")}}, report(result("A", Pass, "", nil, "x", "1")), ""},
+		{"it differs all the same", &Report{Live: true, Gates: []Result{result("A", Pass, "", nil, "x", "1")}}, report(result("A", Pass, "", nil, "x", "2")), "A fact x: 1 → 2 changed"},
 		{"slower", report(result("E", Pass, "", ms(1000))), report(result("E", Pass, "", ms(2000))), "E figure t: 1.0 s → 2.0 s worse"},
 		{"faster", report(result("E", Pass, "", ms(2000))), report(result("E", Pass, "", ms(1000))), "E figure t: 2.0 s → 1.0 s better"},
 		{"within noise", report(result("E", Pass, "", ms(2000))), report(result("E", Pass, "", ms(2900))), ""},

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -22,8 +23,11 @@ func fake(mode string, answers ...string) int {
 		fmt.Println("Welcome! \x1b[31mThis is a shell.")
 		fmt.Println("$ ")
 	case "dies":
-		fmt.Fprintln(os.Stderr, "error while loading shared libraries: libnone.so")
+		fmt.Fprintln(os.Stderr, "error while loading shared libraries: libnone.so", strings.Join(answers, " "))
 		return 3
+	case "orphan-itself":
+		fmt.Println("here")
+		time.Sleep(time.Hour)
 	case "sleeper":
 		time.Sleep(time.Hour)
 	case "slow-once":
@@ -40,6 +44,11 @@ func fake(mode string, answers ...string) int {
 		line, err := in.ReadBytes('\n')
 		if err != nil {
 			return f.eof()
+		}
+		if bytes.HasSuffix(line, []byte("\r\n")) && mode == "no-crlf" || mode == "grumbles" && !gjson.ValidBytes(line) {
+			code := map[string]int{"no-crlf": -32700, "grumbles": -32603}[mode]
+			say(`{"jsonrpc":"2.0","id":null,"error":{"code":%d,"message":"what?"}}`, code)
+			continue
 		}
 		if mode == "strict" && !gjson.ValidBytes(line) {
 			fmt.Fprintln(os.Stderr, "SyntaxError: Unexpected end of JSON input")
@@ -58,6 +67,11 @@ type fakeAgent struct {
 	cwd     string
 	// waiting is what the answer to the request that is open lets happen.
 	waiting func(answer gjson.Result)
+	// open is the id of a prompt that is answered when it is cancelled, and goesOn
+	// is set from then on.
+	open    string
+	goesOn  bool
+	prompts int
 }
 
 func (f *fakeAgent) eof() int {
@@ -75,10 +89,15 @@ func (f *fakeAgent) eof() int {
 func orphan(by ...string) {
 	exe, err := os.Executable()
 	if err == nil {
-		argv := append(by, exe, "fake", "sleeper")
+		argv := append(by, exe, "fake", "orphan-itself")
 		cmd := exec.Command(argv[0], argv[1:]...)
-		if err = cmd.Start(); err == nil && len(by) > 0 {
-			err = cmd.Wait() // for who starts it, not for itself
+		var r, w *os.File
+		if r, w, err = os.Pipe(); err == nil {
+			cmd.Stdout = w
+			// What is killed before it is in its own session leaves nothing behind.
+			if err = cmd.Start(); err == nil {
+				_, err = r.Read(make([]byte, 1))
+			}
 		}
 	}
 	if err != nil {
@@ -96,6 +115,10 @@ func (f *fakeAgent) take(m gjson.Result) {
 		next(m)
 		return
 	}
+	if method == "session/cancel" && id == "" && f.open != "" {
+		say(`{"jsonrpc":"2.0","id":%s,"result":{"stopReason":"cancelled"}}`, f.open)
+		f.open, f.goesOn = "", true
+	}
 	if id == "" || method == "" {
 		return
 	}
@@ -108,6 +131,9 @@ func (f *fakeAgent) take(m gjson.Result) {
 	case f.mode == "numbers-only" && id[0] == '"':
 	case f.mode == "picky" && m.Get("params.protocolVersion").Int() == 99:
 		say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"no such version"}}`, id)
+	case f.mode == "tells" && len(m.Get("params.mcpServers").Array()) > 0:
+		fmt.Fprintln(os.Stderr, "headers", m.Get("params.mcpServers").Raw)
+		say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":%q}}`, id, m.Get("params.mcpServers.0.headers.0.value").Str)
 	case f.mode == "no-mcp" && len(m.Get("params.mcpServers").Array()) > 0:
 		say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"no servers here"}}`, id)
 	case known:
@@ -137,6 +163,9 @@ func (f *fakeAgent) take(m gjson.Result) {
 			say(`{"jsonrpc":"2.0","id":77,"method":"fs/read_text_file","params":{"sessionId":"s1","path":"/etc/passwd"}}`)
 		}
 		say(`{"jsonrpc":"2.0","id":%s,"result":{"sessionId":"s%d"}}`, id, f.n)
+		if f.mode == "plan" {
+			say(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s%d","update":{"sessionUpdate":"available_commands_update","availableCommands":[{"name":"plan"}]}}}`, f.n)
+		}
 	case method == "session/prompt":
 		f.prompt(id, m.Get("params.sessionId").Str)
 	case f.mode == "accepts":
@@ -164,6 +193,48 @@ func (f *fakeAgent) prompt(id, session string) {
 	}
 	const options = `"toolCall":{"toolCallId":"c1"},"options":[{"optionId":"o1","name":"Yes","kind":%q},{"optionId":"o2","name":"No","kind":"reject_once"}]`
 	switch f.mode {
+	case "goes-on":
+		text := map[bool]string{true: "PAPAYA", false: "OK"}[f.goesOn]
+		if f.goesOn {
+			update("agent_message_chunk", `"content":{"type":"text","text":"418\n"}`)
+		} else if f.prompts++; f.prompts == 2 {
+			update("agent_message_chunk", `"content":{"type":"text","text":"1\n"}`)
+			f.open = id
+			return
+		}
+		update("agent_message_chunk", fmt.Sprintf(`"content":{"type":"text","text":%q}`, text))
+	case "same-ids":
+		update("tool_call", `"toolCallId":"call_1","kind":"execute","status":"in_progress"`)
+		if f.prompts++; f.prompts == 2 {
+			f.open = id
+			return
+		}
+		update("tool_call_update", `"toolCallId":"call_1","status":"completed"`)
+	case "second":
+		update("agent_message_chunk", `"content":{"type":"text","text":"SECOND ANSWER"}`)
+	case "one-turn":
+		update("agent_message_chunk", `"content":{"type":"text","text":"1\n"}`)
+		if f.prompts++; f.prompts > 1 {
+			return
+		}
+	case "no-stop":
+		ask("session/request_permission", fmt.Sprintf(options, "allow_once"), func(gjson.Result) {
+			say(`{"jsonrpc":"2.0","id":%s,"result":{}}`, id)
+		})
+		return
+	case "stray":
+		update("tool_call_update", `"toolCallId":"call_1","kind":"edit","status":"completed"`)
+	case "lies":
+		update("tool_call", `"toolCallId":"call_1","title":"edit","kind":"edit","status":"completed","rawInput":{"a":1},"locations":[{"path":"/x"}],"content":[{"type":"diff","path":"/x","newText":"y"}]`)
+	case "drops":
+		for i := 1; i <= 60; i++ {
+			if i != 30 {
+				update("agent_message_chunk", fmt.Sprintf(`"content":{"type":"text","text":"%d\n"}`, i))
+			}
+		}
+	case "dumb":
+	case "shared":
+		update("agent_message_chunk", `"content":{"type":"text","text":"Nothing was shared that could be rendered; no blueprint."}`)
 	case "serial":
 		// It does not read on while its question is open.
 		if f.waiting == nil {

@@ -21,14 +21,7 @@ func TestFaults(t *testing.T) {
 		twoModes  = `"result":{"sessionId":"one","modes":{"currentModeId":"a","availableModes":[{"id":"a"},{"id":"b"}]}}`
 		loader    = `"result":{"protocolVersion":1,"agentCapabilities":{"loadSession":true,"sessionCapabilities":{"resume":{}},"mcpCapabilities":{"http":true},"promptCapabilities":{"image":true}}}`
 	)
-	cases := []struct {
-		name    string
-		agent   []string
-		gate    string
-		verdict Verdict
-		figure  string
-		set     func(*Options)
-	}{
+	tryFaults(t, []faultCase{
 		{name: "no handshake", agent: f("refuses"), gate: "hello", verdict: Fail, figure: "-32603 not today"},
 		{name: "poor handshake", agent: f("plain"), gate: "hello", verdict: Fallback, figure: "lacks agentCapabilities, authMethods"},
 		{name: "login", agent: s("--login", "none"), gate: "session", verdict: NotRun, figure: "the agent needs a login: Authentication required"},
@@ -88,8 +81,8 @@ func TestFaults(t *testing.T) {
 		{name: "deleted and still there", agent: a("session/new", `"result":{"sessionId":"one"}`, "session/delete", `"result":{}`, "session/list", `"result":{"sessions":[{"sessionId":"one","cwd":"/"}]}`),
 			gate: "delete", verdict: Fail, figure: "still listed"},
 		{name: "load refused", agent: a("initialize", loader, "session/load", `"error":{"code":-32603,"message":"no"}`), gate: "load", verdict: Fail, figure: "refused: -32603 no"},
-		{name: "load without history", agent: a("initialize", loader, "session/load", `"result":{}`), gate: "load", verdict: Fallback, figure: "0 of 4 messages came"},
-		{name: "resume without history", agent: a("initialize", loader, "session/resume", `"result":{}`), gate: "resume", verdict: Fallback, figure: "does not know what came before"},
+		{name: "load without history", agent: a("initialize", loader, "session/load", `"result":{}`), gate: "load", verdict: Fail, figure: "nothing is loaded: of the history 0 of 4 messages came"},
+		{name: "resume without history", agent: a("initialize", loader, "session/resume", `"result":{}`), gate: "resume", verdict: Fail, figure: "does not know what came before"},
 		{name: "resume refused", agent: a("initialize", loader), gate: "resume", verdict: Fail, figure: "refused: -32601"},
 		{name: "odd kind", agent: f("odd-kind"), gate: "permission", verdict: Fail, figure: `ACP has no kind "perhaps"`},
 		{name: "no options", agent: f("no-options"), gate: "permission", verdict: Fail, figure: "has no options"},
@@ -105,9 +98,22 @@ func TestFaults(t *testing.T) {
 		{name: "dies of a blank line", agent: f("strict"), gate: "malformed", verdict: Fail, figure: "blank: the agent ends"},
 		{name: "no strings for ids", agent: f("numbers-only"), gate: "ids", verdict: Fail, figure: "no answer to: string"},
 		{name: "floods", agent: f("floods"), gate: "session", verdict: Fail, figure: "has said more than 64 MiB"},
-	}
-	// Most of the time is spent in waiting, so that more are tried at a time than
-	// there are processors.
+	})
+}
+
+// faultCase is an agent that does something wrong, and what becomes of a gate then.
+type faultCase struct {
+	name    string
+	agent   []string
+	gate    string
+	verdict Verdict
+	figure  string
+	set     func(*Options)
+}
+
+// tryFaults has them probed. Most of the time is spent in waiting, so that more are
+// tried at a time than there are processors.
+func tryFaults(t *testing.T, cases []faultCase) {
 	type outcome struct {
 		r   *Report
 		err error

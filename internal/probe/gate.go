@@ -84,6 +84,14 @@ func Gates() []About {
 	return list
 }
 
+// Check is an *UnknownError where one of these names is no gate's.
+func Check(names []string) error {
+	if _, unknown := chosen(names); len(unknown) > 0 {
+		return &UnknownError{unknown}
+	}
+	return nil
+}
+
 // chosen are the gates with these names; D means D.tool as well. It also gives
 // the names that are none.
 func chosen(names []string) (list []*gate, unknown []string) {

@@ -69,20 +69,39 @@ func cancelled(t *trial, ask string, underway func(*wire.Message) bool, what str
 	}
 	native, ended := t.outcome(u, at, sent)
 	if native == "" {
-		t.recall(p, id)
-		t.pass("cancelled after %s, and the session goes on", coarse(u.answer.At.Sub(sent)))
-	}
-	if ended && p.running() {
-		if said, ok := t.tryRecall(p, id); ok && holds(said, remembered) {
-			native += "; the session goes on"
-		} else {
+		next, ok := t.tryRecall(p, id)
+		switch stray := u.behind(next); {
+		case stray >= 0:
+			t.prove(p, stray)
+			t.fact("cancel", "answered, and the turn goes on")
+			native = "the cancel is answered, and the turn goes on behind that"
+		case !ok:
+			native = "cancelled in time, and the session is not usable after it"
+		case !holds(next.said(), remembered):
+			t.prove(p, next.answer.Index)
+			t.fallback("cancelled after %s; the next turn ends well, and does not know what came before: it says %q",
+				coarse(u.answer.At.Sub(sent)), clip(tidy(next.said()), 80))
+		default:
+			t.prove(p, next.answer.Index)
+			t.pass("cancelled after %s, and the session goes on", coarse(u.answer.At.Sub(sent)))
+		}
+	} else if ended && p.running() {
+		switch next, ok := t.tryRecall(p, id); {
+		case !ok:
 			native += "; the session is not usable after it"
+		case !holds(next.said(), remembered):
+			native += "; the next turn ends well, and does not know what came before"
+		default:
+			native += "; the session goes on"
 		}
 	}
 	p.kill()
 	back := t.fallbackOnce()
 	for _, proof := range back.proofs {
 		t.addProof(proof)
+	}
+	if t.ctx.Err() != nil {
+		t.failed(t.ctx.Err())
 	}
 	if back.err != "" {
 		t.fail("%s; and %s", native, back.err)
@@ -150,28 +169,53 @@ func (t *trial) countChunks(u *turn, from, to int) {
 	t.fact("leaked text", "%t", leaked)
 }
 
+// behind is the index of a frame of the turn's that came when it was over, up to
+// the end of the next one; -1 if there is none. Nothing but numbers is what the
+// turn was to write, and the next one's answer has none.
+func (u *turn) behind(next *turn) int {
+	own := map[string]bool{}
+	for _, c := range u.tools() {
+		own[c.id] = true
+	}
+	to := -1
+	if next.answer.Line != nil {
+		to = next.answer.Index
+	}
+	for _, x := range u.p.updates(u.id, u.answer.Index, to) {
+		text, id := strings.TrimSpace(x.body.Get("content.text").Str), x.body.Get("toolCallId").Str
+		switch {
+		case x.kind == "agent_message_chunk" && (x.index < next.call.Index || text != "" && strings.Trim(text, "0123456789\n ") == ""),
+			x.kind == "tool_call_update" && own[id]:
+			return x.index
+		case x.kind == "tool_call":
+			delete(own, id) // some agents give the same ids in each turn
+		}
+	}
+	return -1
+}
+
 // recall asks for what a session has to remember.
 func (t *trial) recall(p *peer, id string) {
 	u := t.prompt(p, id, askRecall)
 	said := u.finish()
 	t.prove(p, u.answer.Index)
 	if !holds(said, remembered) {
-		t.fallback("the next turn ends well, and does not know what came before: it says %q", clip(tidy(said), 80))
+		t.fail("the next turn ends well, and does not know what came before: it says %q", clip(tidy(said), 80))
 	}
 }
 
 // tryRecall is recall whose failure is no verdict yet.
-func (t *trial) tryRecall(p *peer, id string) (said string, ok bool) {
-	u := t.prompt(p, id, askRecall)
+func (t *trial) tryRecall(p *peer, id string) (u *turn, ok bool) {
+	u = t.prompt(p, id, askRecall)
 	ctx, stop := t.within(t.opt.Turn)
 	defer stop()
 	a, err := u.call.Wait(ctx)
 	if err != nil || a.Error.Exists() || a.Result.Get("stopReason").Str != "end_turn" {
 		p.spoiled.Store(true)
-		return "", false
+		return u, false
 	}
 	u.answer = a
-	return u.said(), true
+	return u, true
 }
 
 // coarse is a time for a figure: what is beyond a person's notice is not told.
@@ -238,6 +282,8 @@ func killLoad(t *trial) {
 	back := t.fallbackOnce()
 	t.res.Proofs = back.proofs
 	switch {
+	case t.ctx.Err() != nil:
+		t.failed(t.ctx.Err())
 	case back.absent:
 		t.skip(WhyNotOffered, "%s", back.err)
 	case back.err != "":

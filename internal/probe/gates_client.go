@@ -94,6 +94,11 @@ func (f *files) answer(method string, params gjson.Result, _ string) (string, bo
 	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err != nil || dir != f.dir {
 		return refused("only files of the session's directory are here")
 	}
+	// The agent may have put something else there: a pipe, a link, gigabytes.
+	info, err := os.Lstat(path)
+	if err == nil && (!info.Mode().IsRegular() || info.Size() > 1<<20) {
+		return refused("only small and regular files are here")
+	}
 	switch method {
 	case "fs/read_text_file":
 		b, err := os.ReadFile(path)

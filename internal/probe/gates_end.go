@@ -78,19 +78,28 @@ func (t *trial) awaitEnd(p *peer, began time.Time) (exit string, took time.Durat
 	return strings.TrimSuffix(words, ", sent by the shim"), took, true
 }
 
+// quiet is how long nothing of an agent must be seen. A process that is just being
+// started has no environment yet, and is not known by it.
+const quiet = 100 * time.Millisecond
+
 // leftBehind names what still runs of an agent that has ended. Its children may
 // need a moment.
 func (t *trial) leftBehind(p *peer) string {
-	for deadline := time.Now().Add(time.Second); ; time.Sleep(20 * time.Millisecond) {
+	seen := time.Now()
+	for deadline := seen.Add(time.Second); ; time.Sleep(20 * time.Millisecond) {
 		list, ok := family(t.opt.RunID, p.gen, p.conn.Process.Pid)
 		if !ok {
 			t.fact("left behind", "not known on %s", runtime.GOOS)
 			return ""
 		}
 		if len(list) == 0 {
+			if time.Since(seen) < quiet {
+				continue
+			}
 			t.fact("left behind", "nothing")
 			return ""
 		}
+		seen = time.Now()
 		if time.Now().After(deadline) {
 			var names []string
 			for _, m := range list {

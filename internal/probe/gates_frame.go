@@ -154,15 +154,19 @@ func malformed(t *trial) {
 	// Of what a client must not write nothing depends; blank lines and CRLF come
 	// from clients that are in use.
 	var bad, worse []string
-	for _, c := range []struct{ name, line string }{
-		{"blank", "\n"},
-		{"spaces", "   \t \n"},
-		{"text", "this is no JSON\n"},
-		{"cut short", `{"jsonrpc":"2.0","id":801,"method":"acp-pro` + "\n"},
-		{"no method", `{"jsonrpc":"2.0","id":802}` + "\n"},
-		{"invalid UTF-8", "{\"jsonrpc\":\"2.0\",\"id\":803,\"method\":\"acp-probe/\xff\xfe\"}\n"},
-		{"batch", `[{"jsonrpc":"2.0","id":804,"method":"acp-probe/none"},{"jsonrpc":"2.0","id":805,"method":"acp-probe/none"}]` + "\n"},
-		{"CRLF", `{"jsonrpc":"2.0","id":806,"method":"acp-probe/none"}` + "\r\n"},
+	for _, c := range []struct {
+		name, line string
+		broken     bool   // no message at all
+		id         string // of a request that has to be read
+	}{
+		{name: "blank", line: "\n", broken: true},
+		{name: "spaces", line: "   \t \n", broken: true},
+		{name: "text", line: "this is no JSON\n", broken: true},
+		{name: "cut short", line: `{"jsonrpc":"2.0","id":801,"method":"acp-pro` + "\n", broken: true},
+		{name: "no method", line: `{"jsonrpc":"2.0","id":802}` + "\n"},
+		{name: "invalid UTF-8", line: "{\"jsonrpc\":\"2.0\",\"id\":803,\"method\":\"acp-probe/\xff\xfe\"}\n"},
+		{name: "batch", line: `[{"jsonrpc":"2.0","id":804,"method":"acp-probe/none"},{"jsonrpc":"2.0","id":805,"method":"acp-probe/none"}]` + "\n"},
+		{name: "CRLF", line: `{"jsonrpc":"2.0","id":806,"method":"acp-probe/none"}` + "\r\n", id: "806"},
 	} {
 		from := len(p.conn.Lines(0))
 		err := p.conn.Write([]byte(c.line))
@@ -199,14 +203,22 @@ func malformed(t *trial) {
 			case l.Sent || l.Index == a.Index:
 			case m.Kind == wire.Batch:
 				how = "answered by a batch"
-			case m.Error != (wire.Span{}):
+			case m.Kind != wire.Response:
+			case c.id != "" && string(m.Text(m.ID)) == c.id:
+				how = "read"
+			case m.Error.Found():
 				how = fmt.Sprintf("answered with %d", intOf(m.Text(m.Error), "code"))
+			default:
+				how = "answered with a result"
 			}
 		}
 		t.fact(c.name, "%s", how)
-		if how == "passed over" && c.name == "CRLF" {
+		switch {
+		case c.id != "" && how != "read":
 			worse = append(worse, c.name)
-			bad = append(bad, "a line that ends in CRLF is not read")
+			bad = append(bad, "a line that ends in CRLF is not read: "+how)
+		case c.broken && how != "passed over" && how != "answered with -32700" && how != "answered with -32600":
+			bad = append(bad, c.name+": "+how)
 		}
 	}
 	switch {

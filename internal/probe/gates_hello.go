@@ -1,6 +1,8 @@
 package probe
 
 import (
+	"cmp"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,23 +45,34 @@ func hello(t *trial) {
 		name = clip(info.Get("name").Str, 60) + " " + clip(info.Get("version").String(), 60)
 	}
 	var lacks []string
-	if v := a.Result.Get("protocolVersion"); v.Raw == "" {
-		lacks = append(lacks, "protocolVersion")
+	protocol := a.Result.Get("protocolVersion")
+	if !wholeNumber(protocol) {
+		t.fail("%s: protocolVersion is %s, and ACP has a whole number there", name, cmp.Or(clip(protocol.Raw, 40), "lacking"))
 	}
 	// Absent they mean none (the schema's defaults); a client that reads them
 	// without looking is what suffers.
-	for _, n := range []string{"agentCapabilities", "authMethods"} {
-		if !a.Result.Get(n).Exists() {
-			lacks = append(lacks, n)
+	for _, one := range []struct {
+		name string
+		is   func(gjson.Result) bool
+	}{{"agentCapabilities", gjson.Result.IsObject}, {"authMethods", gjson.Result.IsArray}} {
+		switch v := a.Result.Get(one.name); {
+		case !v.Exists():
+			lacks = append(lacks, one.name)
+		case !one.is(v):
+			t.fail("%s: %s is %s, which ACP does not have there", name, one.name, clip(v.Raw, 40))
 		}
 	}
 	switch {
-	case len(lacks) > 0 && lacks[0] == "protocolVersion":
-		t.fail("%s: the answer lacks %s", name, strings.Join(lacks, ", "))
 	case len(lacks) > 0:
 		t.fallback("%s: the answer lacks %s, which then are none", name, strings.Join(lacks, ", "))
+	case protocol.Int() != 1:
+		t.fallback("%s: version 1 is answered with %s, which a client of version 1 must not go on with", name, clip(protocol.Raw, 20))
 	}
-	t.pass("%s, protocol %s", name, clip(a.Result.Get("protocolVersion").Raw, 20))
+	t.pass("%s, protocol %s", name, clip(protocol.Raw, 20))
+}
+
+func wholeNumber(v gjson.Result) bool {
+	return v.Type == gjson.Number && v.Num >= 0 && v.Num <= 65535 && v.Num == math.Trunc(v.Num)
 }
 
 // offered are the paths of the capabilities that an agent has. An empty object is
@@ -100,7 +113,7 @@ func protocolVersion(t *trial) {
 	if got.Raw == "99" {
 		t.fallback("99 is sent back, which says nothing about what the agent can do: send 1")
 	}
-	if got.Int() < 1 {
+	if !wholeNumber(got) || got.Int() < 1 {
 		t.fail("version 99 is answered with %s", clip(got.Raw, 40))
 	}
 	t.pass("99 is answered with %s", clip(got.Raw, 20))
@@ -187,10 +200,18 @@ func unauthenticated(t *trial) {
 		t.pass("a session opens without a login")
 	case a.Error.Get("code").Int() == -32000:
 		t.fact("session/new", "-32000")
+		if len(p.hello.Get("authMethods").Array()) == 0 && !says(a.Error.Get("data")) {
+			t.fallback("refused: %s; neither it nor authMethods says what to do", describe(a.Error))
+		}
 		t.pass("refused: %s", describe(a.Error))
 	}
 	t.fact("session/new", "%d", a.Error.Get("code").Int())
 	t.fail("refused with another code than -32000: %s", describe(a.Error))
+}
+
+// says tells data of an error that has something in it.
+func says(data gjson.Result) bool {
+	return data.Exists() && data.Type != gjson.Null && data.Raw != "{}" && data.Raw != "[]" && data.Raw != `""`
 }
 
 // keyName tells a variable that a login may be made of.

@@ -183,6 +183,9 @@ func deadServer(t *trial) {
 	u := t.prompt(p, a.Result.Get("sessionId").Str, askHello)
 	said := u.finish()
 	t.prove(p, u.answer.Index)
+	if strings.TrimSpace(said) == "" {
+		t.fail("the session opens, and its turn ends without a word")
+	}
 	t.pass("the session opens, and a turn ends in order: %q", clip(tidy(said), 60))
 }
 

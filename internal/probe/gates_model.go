@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -46,19 +47,11 @@ func (t *trial) choose(p *peer, id string, what string, c choice, value string) 
 	}
 	// The answer has all options (the schema's SetSessionConfigOptionResponse);
 	// some agents only tell of the change in an update.
-	now := choicesOf(a.Result)
-	got := now.mode.current
-	if what == "model" {
-		got = now.model.current
-	}
+	got := choicesOf(a.Result).of(what).current
 	if got == "" {
 		for _, u := range p.updates(id, from, -1) {
 			if u.kind == "config_option_update" {
-				now = choicesOf(u.body)
-				got = now.mode.current
-				if what == "model" {
-					got = now.model.current
-				}
+				got = choicesOf(u.body).of(what).current
 			}
 		}
 	}
@@ -99,13 +92,21 @@ func switchBoth(t *trial) {
 		t.prove(p, u.call.Index, u.answer.Index)
 		text += fmt.Sprintf("; asked for its model it says %q", clip(tidy(said), 60))
 		seen := "not seen"
-		if model := c.model.other(); model != "" && holds(said, model) {
+		switch model := c.model.other(); {
+		case model == "":
+		case holds(said, model):
 			seen = "seen"
+		case holds(said, c.model.current):
+			t.fact("effect in the answer", "it names the model before")
+			t.fail("%s", text)
 		}
 		t.fact("effect in the answer", "%s", seen)
 	}
 	if len(lacks) > 0 {
 		t.fallback("%s; it offers no choice of %s", text, strings.Join(lacks, " and "))
+	}
+	if !t.opt.Live {
+		text += "; whether the next prompt uses them was not tried"
 	}
 	t.pass("%s", text)
 }
@@ -143,17 +144,17 @@ func optionNames(t *trial) {
 }
 
 func olderModel(t *trial) {
-	older(t, "model", "session/set_model", setModel, func(c choices) choice { return c.model })
+	older(t, "model", "session/set_model", setModel)
 }
 
 func olderMode(t *trial) {
-	older(t, "mode", "session/set_mode", setMode, func(c choices) choice { return c.mode })
+	older(t, "mode", "session/set_mode", setMode)
 }
 
-func older(t *trial, what, method string, params func(session, value string) string, pick func(choices) choice) {
+func older(t *trial, what, method string, params func(session, value string) string) {
 	p := t.borrow()
 	id, made := t.session(p)
-	c := pick(choicesOf(made))
+	c := choicesOf(made).of(what)
 	value := c.other()
 	if value == "" {
 		t.skip(WhyNotOffered, "the agent offers no choice of %s", what)
@@ -167,7 +168,46 @@ func older(t *trial, what, method string, params func(session, value string) str
 	case a.Error.Exists():
 		t.fail("%s is refused: %s", method, describe(a.Error))
 	}
-	t.pass("%s → %s", clip(c.current, 60), clip(value, 60))
+	text := fmt.Sprintf("%s → %s", clip(c.current, 60), clip(value, 60))
+	got := t.nowChosen(p, id, call.Index, what, choicesOf(made))
+	t.fact("seen in the options", "%s", map[bool]string{true: "yes", false: "no"}[got == value])
+	switch got {
+	case value:
+		t.pass("%s", text)
+	case "":
+		t.pass("%s, by its answer; nothing else tells", text)
+	}
+	t.fail("%s is answered, and the %s is %q instead of %q", method, what, clip(got, 60), clip(value, 60))
+}
+
+// nowChosen asks a session for its model or mode, "" where it does not tell: an
+// answer to set_config_option has all options, so that the other one is set to
+// what it is; and a change of the mode is told in an update.
+func (t *trial) nowChosen(p *peer, id string, from int, what string, c choices) string {
+	mine, other := c.mode, c.model
+	if what == "model" {
+		mine, other = c.model, c.mode
+	}
+	if mine.option && other.option {
+		a := t.answer(p, "session/set_config_option", setOption(id, other.id, other.current))
+		if got := choicesOf(a.Result).of(what).current; got != "" {
+			t.prove(p, a.Index)
+			return got
+		}
+	}
+	got := ""
+	for _, u := range p.updates(id, from, -1) {
+		switch {
+		case u.kind == "config_option_update":
+			got = cmp.Or(choicesOf(u.body).of(what).current, got)
+		case u.kind == "current_mode_update" && what == "mode":
+			got = cmp.Or(u.body.Get("currentModeId").Str, got)
+		default:
+			continue
+		}
+		t.prove(p, u.index)
+	}
+	return got
 }
 
 func keptChoice(t *trial) {
@@ -200,10 +240,7 @@ func keptChoice(t *trial) {
 		if !ok {
 			continue
 		}
-		got := now.mode.current
-		if what == "model" {
-			got = now.model.current
-		}
+		got := now.of(what).current
 		t.fact(what, "%s", map[bool]string{true: "kept", false: "not kept"}[got == w[1]])
 		if got == w[1] {
 			kept = append(kept, what)

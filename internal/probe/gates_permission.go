@@ -27,7 +27,16 @@ func permissionGates() []*gate {
 
 // asking begins a turn that needs a permission, and waits for the request. It is
 // not answered.
-func (t *trial) asking(p *peer, id, command string) (u *turn, ask gjson.Result, reqID string, index int) {
+func (t *trial) asking(p *peer, id, command string) (u *turn, ask gjson.Result, reqID string) {
+	u, ask, reqID = t.mayAsk(p, id, command)
+	if reqID == "" {
+		t.fallback("the turn ended without a request for permission")
+	}
+	return u, ask, reqID
+}
+
+// mayAsk is asking where a turn may end without a request: reqID is empty then.
+func (t *trial) mayAsk(p *peer, id, command string) (u *turn, ask gjson.Result, reqID string) {
 	p.onAsk(func(method string, _ gjson.Result, _ string) (string, bool) {
 		return "", method == "session/request_permission"
 	})
@@ -37,12 +46,12 @@ func (t *trial) asking(p *peer, id, command string) (u *turn, ask gjson.Result, 
 		t.prove(p, u.call.Index)
 		u.finish()
 		t.fact("asked", "no")
-		t.fallback("the turn ended without a request for permission")
+		return u, ask, ""
 	}
 	t.prove(p, l.Index)
 	var m wire.Message
 	m.Parse(l.Bytes)
-	return u, gjson.ParseBytes(m.Text(m.Params)), string(m.Text(m.ID)), l.Index
+	return u, gjson.ParseBytes(m.Text(m.Params)), string(m.Text(m.ID))
 }
 
 func (t *trial) respond(p *peer, id, body string) {
@@ -55,7 +64,7 @@ func (t *trial) respond(p *peer, id, body string) {
 func asksPermission(t *trial) {
 	p := t.borrow()
 	id, _ := t.session(p)
-	u, ask, req, _ := t.asking(p, id, "echo probe-permission")
+	u, ask, req := t.asking(p, id, "echo probe-permission")
 	t.respond(p, req, allowOnce(ask))
 	u.finish()
 	t.prove(p, u.answer.Index)
@@ -86,10 +95,13 @@ func asksPermission(t *trial) {
 	t.pass("%s", strings.Join(kinds, ", "))
 }
 
+// stopReasons are ACP's (agentclientprotocol.com/protocol/prompt-turn).
+var stopReasons = []string{"end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"}
+
 func denied(t *trial) {
 	p := t.borrow()
 	id, _ := t.session(p)
-	u, ask, req, _ := t.asking(p, id, "touch PROBE-DENIED")
+	u, ask, req := t.asking(p, id, "touch PROBE-DENIED")
 	t.respond(p, req, choose(ask, "reject_once"))
 	// A model may try again in another way; no to all of it.
 	p.onAsk(func(method string, params gjson.Result, _ string) (string, bool) {
@@ -113,6 +125,9 @@ func denied(t *trial) {
 	if t.exists("PROBE-DENIED") {
 		t.fail("what was denied was done all the same")
 	}
+	if !slices.Contains(stopReasons, stop) {
+		t.fail("not done, and the turn ended with %q, which is no stopReason of ACP's", clip(stop, 40))
+	}
 	if slices.Contains(states, "completed") {
 		t.fallback("it was not done, and a tool call says completed; the turn ended with %s", clip(stop, 40))
 	}
@@ -122,7 +137,7 @@ func denied(t *trial) {
 func cancelAsked(t *trial) {
 	p := t.fresh(offers{})
 	id, _ := t.session(p)
-	u, _, req, _ := t.asking(p, id, "touch PROBE-CANCELLED")
+	u, _, req := t.asking(p, id, "touch PROBE-CANCELLED")
 	at := len(p.conn.Lines(0))
 	sent := time.Now()
 	if err := p.conn.Notify("session/cancel", of(id)); err != nil {
@@ -144,7 +159,11 @@ func parallel(t *trial) {
 	p := t.borrow()
 	one, _ := t.session(p)
 	two, _ := t.session(p)
-	u, ask, req, _ := t.asking(p, one, "echo probe-parallel")
+	u, ask, req := t.mayAsk(p, one, "echo probe-parallel")
+	if req == "" {
+		p.onAsk(nil)
+		t.sideBySide(p, one, two)
+	}
 	other := t.prompt(p, two, askSecond)
 	ctx, stop := t.within(min(t.opt.Turn, 3*t.opt.Cancel))
 	defer stop()
@@ -176,4 +195,20 @@ func parallel(t *trial) {
 		t.fallback("%s", fmt.Sprintf("both turns end, and the second one says %q", clip(tidy(said), 80)))
 	}
 	t.pass("the second turn ended while the first one waited; both ended in order")
+}
+
+// sideBySide is the rest of parallel where nothing waits for a permission: a turn
+// that is busy does instead.
+func (t *trial) sideBySide(p *peer, one, two string) {
+	busy := t.prompt(p, one, askNumbers)
+	busy.until(isUpdate("agent_message_chunk"))
+	other := t.prompt(p, two, askSecond)
+	said := other.finish()
+	t.prove(p, busy.call.Index, other.call.Index, other.answer.Index)
+	busy.finish()
+	t.prove(p, busy.answer.Index)
+	if !holds(said, "SECOND ANSWER") {
+		t.fallback("no permission is asked for; two turns at once end, and the second one says %q", clip(tidy(said), 80))
+	}
+	t.fallback("no permission is asked for, so that none could wait; two turns at once end in order")
 }

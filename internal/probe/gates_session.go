@@ -29,9 +29,10 @@ func sessionGates() []*gate {
 	}
 }
 
-// history is what a load sent again: who said it, and what.
+// said is a message of a history: who said it, and what.
 type said struct{ who, text string }
 
+// replayed are the messages that a load sent again.
 func replayed(list []update) (all []said) {
 	for _, x := range list {
 		who := map[string]string{"user_message_chunk": "user", "agent_message_chunk": "agent"}[x.kind]
@@ -48,7 +49,7 @@ func replayed(list []update) (all []said) {
 	return all
 }
 
-// needs ends a trial where the agent neither offers a method nor knows it.
+// needs ends a trial where the agent does not offer a method.
 func (t *trial) needs(p *peer, path, method string) {
 	if !p.can(path) {
 		t.skip(WhyNotOffered, "the agent does not offer %s", method)
@@ -88,7 +89,7 @@ func loads(t *trial) {
 	t.fact("load", "works")
 	// What comes late would be taken for the next turn's.
 	u := t.prompt(next, id, askRecall)
-	u.finish()
+	known := holds(u.finish(), remembered)
 	for _, x := range next.updates(id, a.Index, u.call.Index) {
 		if x.kind == "user_message_chunk" || x.kind == "agent_message_chunk" {
 			t.fact("history", "late")
@@ -96,12 +97,18 @@ func loads(t *trial) {
 			t.fail("part of the history came behind the answer to session/load")
 		}
 	}
-	if missingAt, ok := compareHistory(want, got); !ok {
-		t.fact("history", "%s", "differs")
-		t.fallback("it loads, and the history is not what was said: %s", missingAt)
+	differs, ok := compareHistory(want, got)
+	t.fact("history", "%s", map[bool]string{true: "complete", false: "differs"}[ok])
+	t.fact("the next turn knows it", "%t", known)
+	switch {
+	case !ok && !known:
+		t.fail("it is answered, and nothing is loaded: of the history %s, and the next turn does not know what was said", differs)
+	case !ok:
+		t.fallback("it loads, and the history is not what was said: %s", differs)
+	case !known:
+		t.fail("the history is sent, and the next turn does not know it")
 	}
-	t.fact("history", "complete")
-	t.pass("%s in order and complete, before the answer", fmt.Sprintf("%d turns", len(turns)))
+	t.pass("%d turns in order and complete, before the answer", len(turns))
 }
 
 // compareHistory says where the history that came differs from what was said. Of
@@ -138,7 +145,7 @@ func (t *trial) closedSession(p *peer) string {
 	return id
 }
 
-// again loads a session and asks for what it has to remember.
+// loadAndRecall loads a session and asks for what it has to remember.
 func (t *trial) loadAndRecall(p *peer, id string) {
 	call := p.conn.Request("session/load", t.again(id))
 	a := t.await(p, call, t.opt.Timeout)
@@ -189,8 +196,9 @@ func resumes(t *trial) {
 }
 
 // listed are the sessions of a session/list, of all its pages.
-func (t *trial) listed(p *peer) (sessions map[string]gjson.Result, first int) {
-	sessions = map[string]gjson.Result{}
+func (t *trial) listed(p *peer) map[string]gjson.Result {
+	sessions := map[string]gjson.Result{}
+	cursors := map[string]bool{}
 	params := "{}"
 	for page := range 50 {
 		call := p.conn.Request("session/list", params)
@@ -214,15 +222,19 @@ func (t *trial) listed(p *peer) (sessions map[string]gjson.Result, first int) {
 		if next.Type != gjson.String || next.Str == "" {
 			break
 		}
+		if cursors[next.Str] {
+			t.fail("session/list has no end: a cursor of it leads back")
+		}
+		cursors[next.Str] = true
 		params = `{"cursor":` + next.Raw + `}`
 	}
-	return sessions, 0
+	return sessions
 }
 
 func lists(t *trial) {
 	p := t.borrow()
 	id, _ := t.session(p)
-	sessions, _ := t.listed(p)
+	sessions := t.listed(p)
 	_, empty := sessions[id]
 	t.fact("an empty session is listed", "%t", empty)
 	for sid, s := range sessions {
@@ -239,7 +251,7 @@ func lists(t *trial) {
 		t.pass("sessions are listed%s", offered)
 	}
 	t.tell(p, id, askHello)
-	sessions, _ = t.listed(p)
+	sessions = t.listed(p)
 	s, ok := sessions[id]
 	if !ok {
 		t.fail("a session with a turn is not listed")
@@ -339,7 +351,7 @@ func deletes(t *trial) {
 		text += ", though it is not among its capabilities"
 		t.fact("offered", "no")
 	}
-	sessions, _ := t.listed(p)
+	sessions := t.listed(p)
 	if _, there := sessions[id]; there {
 		t.fact("after it", "still listed")
 		t.fail("%s; the session is still listed", text)

@@ -15,12 +15,11 @@ func slashGates() []*gate {
 func slash(t *trial) {
 	p := t.borrow()
 	id, _ := t.session(p)
-	from := 0
 	// The list comes behind the answer to session/new. An agent has none, or needs
 	// a moment: what any request takes.
 	t.ask(p, "session/list", "{}")
 	var names []string
-	for _, x := range p.updates(id, from, -1) {
+	for _, x := range p.updates(id, 0, -1) {
 		if x.kind == "available_commands_update" {
 			names = nil
 			for _, c := range x.body.Get("availableCommands").Array() {
@@ -41,7 +40,10 @@ func slash(t *trial) {
 	a := u.wait()
 	t.prove(p, u.call.Index, a.Index)
 	said, calls := u.said(), u.tools()
-	if !a.Error.Exists() && len(calls) == 0 && holds(said, "SLASH") && len(said) < 40 {
+	if a.Error.Exists() {
+		t.fail("the prompt was answered with %s", describe(a.Error))
+	}
+	if len(calls) == 0 && holds(said, "SLASH") && len(said) < 40 {
 		t.pass("a leading /plan reaches the model as text")
 	}
 	t.fact("intercepted", "yes")

@@ -5,6 +5,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -46,7 +47,10 @@ func toolContent(t *trial) {
 	t.fact("rawOutput", "%s", has(slices.ContainsFunc(calls, func(c *tool) bool { return c.rawOut != "" })))
 	t.fact("content", "%s", strings.Join(unique(calls, func(c *tool) string { return strings.Join(c.content, "+") }), ", "))
 	text := fmt.Sprintf("%d calls; diff %s, rawInput %s, locations %s, kind %s", len(calls), has(diff), has(raw), has(where), has(kinds))
-	if b, err := os.ReadFile(t.path("PROBE.txt")); err != nil {
+	completed := slices.ContainsFunc(calls, func(c *tool) bool { return c.diff && c.status == "completed" })
+	if b, err := os.ReadFile(t.path("PROBE.txt")); err != nil && completed {
+		t.fail("%s; the edit is reported as completed, and the file was not made", text)
+	} else if err != nil {
 		text += "; the file was not made"
 	} else if !strings.Contains(string(b), "made by a probe") {
 		text += "; the file has something else in it"
@@ -98,8 +102,12 @@ func toolStates(t *trial) {
 		t.prove(p, edit.call.Index, edit.answer.Index)
 		t.fallback("no tool call was shown")
 	}
-	var open, superseded, again int
+	var open, superseded, stray int
 	for _, c := range calls {
+		if !c.begun {
+			stray++
+			t.prove(p, c.first)
+		}
 		if c.final < 0 {
 			open++
 			t.prove(p, c.first, c.last)
@@ -109,9 +117,6 @@ func toolStates(t *trial) {
 		if c.status == "failed" && strings.Contains(c.rawOut, "never executed") {
 			superseded++
 			t.prove(p, c.final)
-		}
-		if len(c.statuses) > 0 && slices.Contains(c.statuses[1:], "pending") {
-			again++
 		}
 	}
 	t.prove(p, calls[0].first, calls[0].final)
@@ -123,6 +128,8 @@ func toolStates(t *trial) {
 	switch {
 	case open > 0:
 		t.fail("%s; %d never end", text, open)
+	case stray > 0:
+		t.fallback("%s; %d were updated without having begun: take an update for a beginning", text, stray)
 	case superseded > 0:
 		t.fallback("%s; %d approved call was reported as never executed while another id did the work: follow effects, not ids", text, superseded)
 	}
@@ -163,7 +170,7 @@ func streamed(t *trial) {
 		}
 	}
 	t.fact("repeats", "%t", repeats)
-	whole := holds(said, "59") && holds(said, "60")
+	whole := counts(said, 60)
 	switch {
 	case n == 0:
 		t.fail("the turn ended without a word")
@@ -175,6 +182,18 @@ func streamed(t *trial) {
 		t.pass("in one piece, before the answer")
 	}
 	t.pass("%s, all before the answer", some(n, "chunk"))
+}
+
+// counts reports whether a text has the numbers from 1 to n, in order and each once.
+func counts(text string, n int) bool {
+	next := 1
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r < '0' || r > '9' }) {
+		if word != strconv.Itoa(next) {
+			return false
+		}
+		next++
+	}
+	return next == n+1
 }
 
 // some is a count for a figure that differs from run to run: one, several, many.

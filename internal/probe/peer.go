@@ -170,7 +170,7 @@ func choose(params gjson.Result, kind string) string {
 
 // initialize shakes hands. Its error means that there is no answer.
 func (p *peer) initialize(ctx context.Context) (client.Answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, p.r.opt.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, p.r.forStart())
 	defer cancel()
 	a, err := p.conn.Request("initialize", p.initParams("1")).Wait(ctx)
 	if err == nil {

@@ -3,6 +3,7 @@ package probe
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"acp-shim/internal/wire"
@@ -136,6 +137,12 @@ func (r *run) tidyUp() (left []string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), 30*time.Second)
 	defer cancel()
 	p := r.pooled()
+	// The others may hold sessions, which nobody else may delete then.
+	var others sync.WaitGroup
+	for q := r.pooled(); q != nil; q = r.pooled() {
+		others.Go(func() { q.end(softEnd) })
+	}
+	others.Wait()
 	if p == nil {
 		var err error
 		if p, err = r.spawn(offers{}); err != nil {

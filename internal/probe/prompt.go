@@ -1,6 +1,10 @@
 package probe
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
 // The sentences that a model is asked with. The simulator knows them by their
 // first words (fixtures/sim, words_plain.go).
@@ -46,7 +50,22 @@ func askImage(server string) string {
 	return "Call the tool " + toolImage + " of the MCP server " + server + "\nIt returns an image. Reply with the colour of its upper left corner, and nothing else."
 }
 
-// holds reports whether an answer has a word in it, however it is spelled.
+// holds reports whether an answer has a word in it, in letters of either case. A
+// part of another word is none: what could not be rendered is not red.
 func holds(answer, word string) bool {
-	return strings.Contains(strings.ToLower(answer), strings.ToLower(word))
+	answer, word = strings.ToLower(answer), strings.ToLower(word)
+	for from := 0; ; {
+		i := strings.Index(answer[from:], word)
+		if i < 0 {
+			return false
+		}
+		before, _ := utf8.DecodeLastRuneInString(answer[:from+i])
+		after, _ := utf8.DecodeRuneInString(answer[from+i+len(word):])
+		if !wordRune(before) && !wordRune(after) {
+			return true
+		}
+		from += i + len(word)
+	}
 }
+
+func wordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }

@@ -94,6 +94,7 @@ type run struct {
 
 	mu      sync.Mutex
 	late    int // answers that did not come in time
+	slow    int // those to initialize
 	gen     int
 	live    map[*peer]bool
 	spawned map[int]uint64
@@ -118,7 +119,7 @@ func Run(ctx context.Context, opt Options) (*Report, error) {
 	opt.defaults()
 	dir, err := os.MkdirTemp("", "acp-shim-probe-")
 	if err != nil {
-		return nil, fmt.Errorf("making a directory for the sessions: %w", err)
+		return nil, fmt.Errorf("making a directory for the sessions: %w; set TMPDIR to one that can be written to", err)
 	}
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
@@ -132,7 +133,12 @@ func Run(ctx context.Context, opt Options) (*Report, error) {
 	defer r.close()
 	// Whoever interrupts a probe does not want to wait for an agent that takes
 	// nothing.
-	defer context.AfterFunc(ctx, r.killAll)()
+	killed := make(chan struct{})
+	spare := context.AfterFunc(ctx, func() {
+		defer close(killed)
+		r.killAll()
+	})
+	defer spare()
 
 	report := &Report{Format: Format, Version: Version, Shim: opt.Shim, Time: time.Now().UTC().Truncate(time.Second), Live: opt.Live}
 	if err := r.greet(); err != nil {
@@ -140,6 +146,10 @@ func Run(ctx context.Context, opt Options) (*Report, error) {
 	}
 	report.Agent = r.agent()
 	r.tryAll(wanted, report)
+	// What is used to tidy up must not be killed in the middle of it.
+	if !spare() {
+		<-killed
+	}
 	report.Left = r.tidyUp()
 	return report, nil
 }
@@ -186,6 +196,17 @@ func (r *run) within(d time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(r.ctx, d)
 }
 
+// forStart is how long a start may take. Those that are slow by nature are given
+// their time whatever else is late.
+func (r *run) forStart() time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.slow >= lateLimit {
+		return min(r.opt.Timeout, latePatience)
+	}
+	return r.opt.Timeout
+}
+
 // greet starts the first process: the cold one, whose start is measured. An agent
 // that does not answer here is asked nothing else.
 func (r *run) greet() error {
@@ -210,10 +231,12 @@ func (r *run) silent(p *peer, exit agent.Exit, err error) error {
 		heard = append(heard, fmt.Sprintf("it wrote %d lines that are no JSON-RPC, the first %q", r.tape.noisy, clip(r.tape.noise[0].Text, 80)))
 	} else if r.tape.lines == 0 && !errors.As(err, &gone) {
 		heard = append(heard, "it wrote nothing at all")
+	} else if r.tape.lines > 0 {
+		heard = append(heard, fmt.Sprintf("%s came, and none of them is the answer", some(r.tape.lines, "line")))
 	}
 	if tail := strings.TrimSpace(p.conn.Process.Tail()); tail != "" {
 		lines := strings.Split(tail, "\n")
-		heard = append(heard, fmt.Sprintf("its stderr ends with %q", clip(lines[len(lines)-1], 160)))
+		heard = append(heard, fmt.Sprintf("its stderr ends with %q", r.tape.words(lines[len(lines)-1], 160)))
 	}
 	if errors.Is(err, context.Canceled) {
 		return errors.New("interrupted before the agent answered initialize")

@@ -3,6 +3,7 @@ package probe
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -25,7 +26,7 @@ type tape struct {
 	tap   proxy.Tap
 	seq   uint64
 	bytes int64      // handed to the tap
-	usage []sighting // the first figures of tokens
+	usage []sighting // the first places of figures of tokens
 	noise []Proof    // the first lines on stdout that are no message
 	noisy int
 	lines int // of agents
@@ -38,7 +39,7 @@ type sighting struct {
 }
 
 const (
-	maxSightings = 8
+	maxSightings = 16
 	// maxLooked is the longest line that is looked into for figures.
 	maxLooked = 1 << 20
 )
@@ -76,7 +77,7 @@ func (t *tape) look(gen int, line []byte) {
 	default:
 		return
 	}
-	if len(t.usage) >= maxSightings || len(line) > maxLooked {
+	if len(line) > maxLooked {
 		return
 	}
 	body, frame := m.Text(m.Result), "an answer"
@@ -93,11 +94,16 @@ func (t *tape) look(gen int, line []byte) {
 		numbers = append(numbers, usage.Number{Path: ".update.used", Value: used.Num})
 	}
 	for _, n := range numbers {
-		if len(t.usage) < maxSightings {
-			t.usage = append(t.usage, sighting{frame, strings.TrimPrefix(n.Path, "."), Proof{t.seq, agentName(gen), t.quote(line)}})
+		s := sighting{frame: clip(frame, 60), path: clip(strings.TrimPrefix(n.Path, "."), 60)}
+		if len(t.usage) < maxSightings && !slices.ContainsFunc(t.usage, s.same) {
+			s.proof = Proof{t.seq, agentName(gen), t.quote(line)}
+			t.usage = append(t.usage, s)
 		}
 	}
 }
+
+// same tells a place that figures were seen in before.
+func (s sighting) same(o sighting) bool { return s.frame == o.frame && s.path == o.path }
 
 // event notes what happened beside the lines.
 func (t *tape) event(kind string, gen int, text string) uint64 {
@@ -142,11 +148,23 @@ func (t *tape) quote(line []byte) string {
 		m.Parse(line)
 		return fmt.Sprintf(`{"id":%s,"method":%q} (%d bytes)`, clip(string(m.Text(m.ID)), 40), clip(m.Method, 60), len(line))
 	}
-	if t.secret != "" {
-		line = bytes.ReplaceAll(line, []byte(t.secret), []byte(record.Marker))
-	}
+	line = t.withoutToken(line)
 	text := strings.ToValidUTF8(string(record.Redact(line)), "\ufffd")
 	return clip(text, quoted)
+}
+
+func (t *tape) withoutToken(b []byte) []byte {
+	if t.secret == "" {
+		return b
+	}
+	return bytes.ReplaceAll(b, []byte(t.secret), []byte(record.Marker))
+}
+
+// words are text of an agent's as a line of a report may have it: without secrets,
+// without control characters, and shortened.
+func (t *tape) words(text string, n int) string {
+	text = text[:min(len(text), 64<<10)] // more is not shown of anything
+	return clip(tidy(string(record.RedactText(t.withoutToken([]byte(text))))), n)
 }
 
 // clip shortens a text to about n bytes.

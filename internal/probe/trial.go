@@ -38,7 +38,7 @@ const (
 
 func (t *trial) end(v Verdict, format string, args ...any) {
 	t.res.Verdict = v
-	t.res.Figure = clip(tidy(fmt.Sprintf(format, args...)), maxFigure)
+	t.res.Figure = t.tape.words(fmt.Sprintf(format, args...), maxFigure)
 	runtime.Goexit()
 }
 
@@ -78,13 +78,17 @@ func (t *trial) failed(err error) {
 	var late *client.LateError
 	if errors.As(err, &late) {
 		t.mu.Lock()
-		t.late++
+		if late.Method == "initialize" {
+			t.slow++
+		} else {
+			t.late++
+		}
 		t.mu.Unlock()
 	}
 	var gone *client.GoneError
 	if errors.As(err, &gone) && gone.Stderr != "" {
 		lines := strings.Split(strings.TrimSpace(gone.Stderr), "\n")
-		t.fail("%v; its stderr ends with %q", err, clip(lines[len(lines)-1], 120))
+		t.fail("%v; its stderr ends with %q", err, t.tape.words(lines[len(lines)-1], 120))
 	}
 	t.fail("%v", err)
 }
@@ -93,7 +97,7 @@ func (t *trial) fact(name, format string, args ...any) {
 	if t.res.Facts == nil {
 		t.res.Facts = map[string]string{}
 	}
-	t.res.Facts[name] = clip(tidy(fmt.Sprintf(format, args...)), maxFact)
+	t.res.Facts[name] = t.tape.words(fmt.Sprintf(format, args...), maxFact)
 }
 
 func (t *trial) number(name string, value float64, unit string) {

@@ -172,7 +172,8 @@ type tool struct {
 	locations          bool
 	rawInput, rawOut   string
 	diff               bool
-	first, final, last int // indexes of its frames; final is -1 while there is none
+	begun              bool // by a tool_call
+	first, final, last int  // indexes of its frames; final is -1 while there is none
 	meta               string
 }
 
@@ -198,6 +199,7 @@ func (u *turn) tools() []*tool {
 
 func (c *tool) take(x update) {
 	c.last = x.index
+	c.begun = c.begun || x.kind == "tool_call"
 	if v := x.body.Get("title"); v.Exists() {
 		c.title = v.Str
 	}
