@@ -40,7 +40,7 @@ func TestReadAnUpdate(t *testing.T) {
 func TestReadModels(t *testing.T) {
 	r, _ := Read([]byte(`{"result":{"_meta":{"quota":{"token_count":{"input_tokens":3,"output_tokens":1},"model_usage":[{"model":"a","token_count":{"input_tokens":2,"output_tokens":1}},{"model":"b","token_count":{"input_tokens":1}},{"model":"","token_count":{"input_tokens":9}}]}}}}`))
 	want := []ModelTokens{{"a", Tokens{Input: 2, Output: 1, Total: 3}}, {"b", Tokens{Input: 1, Total: 1}}}
-	if len(r.Models) != 2 || r.Models[0] != want[0] || r.Models[1] != want[1] || !r.OfTurn {
+	if len(r.Models) != 2 || r.Models[0] != want[0] || r.Models[1] != want[1] || !r.OfTurn || r.Model() != "a" {
 		t.Errorf("%+v", r)
 	}
 }

@@ -32,6 +32,17 @@ type ModelTokens struct {
 	Tokens Tokens
 }
 
+// Model is the model that most of the tokens fall to, "" where the frame does not say.
+func (r *Report) Model() string {
+	var most ModelTokens
+	for _, m := range r.Models {
+		if most.Model == "" || m.Tokens.Total > most.Tokens.Total {
+			most = m
+		}
+	}
+	return most.Model
+}
+
 // Read takes what a frame says, and reports whether it says anything. It looks
 // where the protocol has it, in a usage_update and in the usage of a prompt's
 // result, and where gemini and codex put it, in that result's _meta.quota: in a

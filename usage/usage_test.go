@@ -40,8 +40,8 @@ func (a *agent) Kill() {
 
 type latch map[string]First
 
-func (l latch) Latched(build string) bool       { _, ok := l[build]; return ok }
-func (l latch) Latch(build string, first First) { l[build] = first }
+func (l latch) Latched(build string) (First, bool) { f, ok := l[build]; return f, ok }
+func (l latch) Latch(build string, first First)    { l[build] = first }
 
 // converse sends what an agent says in one session, behind an answer to
 // initialize and to session/new, and returns the watch and what came to the client.
@@ -73,7 +73,7 @@ func converse(t *testing.T, opt Options, asks []string, says []string) (*Watch, 
 	next := func(from <-chan string, what string) (line string) {
 		select {
 		case line = <-from:
-		case <-time.After(5 * time.Second):
+		case <-time.After(30 * time.Second):
 			t.Fatalf("%s did not come through", what)
 		}
 		return line
@@ -144,7 +144,7 @@ func TestFigures(t *testing.T) {
 			`{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"usage_update","used":1e308,"size":-1}}}`,
 			`{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"usage_update","used":"7","size":null,"x":1}}}`,
 			`{"id":5,"result":{"stopReason":"end_turn","usage":{"inputTokens":99999999999999999999999,"outputTokens":"5","totalTokens":-3,"cachedTokens":1}}}`},
-			Totals{Tokens: Tokens{Input: 1, Cached: 1, Total: 1}, Used: 5, Size: 1000, Turns: 1}, First{"usage_update", "update.used", 5}},
+			Totals{Tokens: Tokens{Input: 1, Cached: 1, Total: 1}, Used: 5, Size: 1000, Turns: 1}, First{"session/prompt", "result.usage.cachedTokens", 1}},
 		{"a token that is a string is a login", []string{`{"id":2,"result":{"stopReason":"end_turn","_meta":{"token":"abc","access_token":"7","maxTokens":100}}}`},
 			Totals{Turns: 1}, First{}},
 	} {
@@ -175,17 +175,19 @@ func TestTurns(t *testing.T) {
 	quota := func(id, in int) string {
 		return fmt.Sprintf(`{"id":%d,"result":{"stopReason":"end_turn","_meta":{"quota":{"token_count":{"input_tokens":%d,"output_tokens":1}}}}}`, id, in)
 	}
+	// What the agent says itself counts: a client may have set "auto".
+	const own = `{"id":9,"result":{"_meta":{"quota":{"token_count":{"input_tokens":40},"model_usage":[{"model":"m9","token_count":{"input_tokens":40}}]}}}}`
 	converse(t, Options{Turn: func(turn Turn) { turns = append(turns, turn) }},
 		[]string{`{"id":2,"method":"session/set_config_option","params":{"sessionId":"s","configId":"model","value":"m1"}}`, fmt.Sprintf(ask, 3),
 			`{"id":4,"method":"session/set_model","params":{"sessionId":"s","modelId":"m2"}}`, fmt.Sprintf(ask, 5),
-			`{"id":6,"method":"session/set_model","params":{"sessionId":"s","modelId":"m3"}}`, fmt.Sprintf(ask, 7), fmt.Sprintf(ask, 8)},
+			`{"id":6,"method":"session/set_model","params":{"sessionId":"s","modelId":"m3"}}`, fmt.Sprintf(ask, 7), fmt.Sprintf(ask, 8), fmt.Sprintf(ask, 9), fmt.Sprintf(ask, 10)},
 		[]string{`{"id":2,"result":{"configOptions":[]}}`, quota(3, 10), `{"id":4,"result":{}}`, quota(5, 20),
-			`{"id":6,"error":{"code":-32602,"message":"no such model"}}`, quota(7, 30), `{"id":8,"result":{"stopReason":"end_turn"}}`})
+			`{"id":6,"error":{"code":-32602,"message":"no such model"}}`, quota(7, 30), `{"id":8,"result":{"stopReason":"end_turn"}}`, own, quota(10, 50)})
 	var got []string
 	for _, turn := range turns {
 		got = append(got, fmt.Sprintf("%s %s %s %d of %d", turn.Session, turn.Model, turn.Build, turn.Tokens.Input, turn.Totals.Input))
 	}
-	if want := "[s m1 a 1 10 of 10 s m2 a 1 20 of 30 s m2 a 1 30 of 60]"; fmt.Sprint(got) != want {
+	if want := "[s m1 a 1 10 of 10 s m2 a 1 20 of 30 s m2 a 1 30 of 60 s m9 a 1 40 of 100 s m2 a 1 50 of 150]"; fmt.Sprint(got) != want {
 		t.Errorf("%v, want %s", got, want)
 	}
 }

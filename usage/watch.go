@@ -13,6 +13,7 @@ package usage
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"log/slog"
 	"strings"
@@ -24,10 +25,11 @@ import (
 	"acp-shim/proxy"
 )
 
-// Latch keeps, per build, the first frame that carried a figure. Its methods
-// run under the loop's lock and must not block.
+// Latch keeps, per build, the first frame that carried a figure, or that carried
+// tokens where earlier ones had only the context's size. Its methods run under the
+// loop's lock and must not block.
 type Latch interface {
-	Latched(build string) bool
+	Latched(build string) (First, bool)
 	Latch(build string, first First)
 }
 
@@ -38,6 +40,12 @@ type First struct {
 	// Path is the names down to it, Value the figure.
 	Path  string  `json:"path"`
 	Value float64 `json:"value"`
+}
+
+// Context tells that the figure is no tokens of a turn: ACP's usage_update has only how
+// full the context is, and a cost, unless an agent adds some under a name of its own.
+func (f First) Context() bool {
+	return f.Frame == "usage_update" && !strings.Contains(f.Path, "oken")
 }
 
 // Turn is what one turn has used, when it is over.
@@ -65,7 +73,7 @@ type Options struct {
 type Watch struct {
 	proxy.Base
 	opt      Options
-	known    map[string]bool // builds that are latched
+	known    map[string]First // of builds that are latched
 	sessions map[string]*watched
 	forms    wire.ByForm[bool]
 }
@@ -73,14 +81,15 @@ type Watch struct {
 // watched is one session.
 type watched struct {
 	Session
-	model string
+	model string // that the session has
 	turn  Tokens // of the turn that runs
+	ran   string // the model that they fell to, where the agent says so
 	some  bool   // something was reported in it
 }
 
 // New makes the interceptor.
 func New(opt Options) *Watch {
-	return &Watch{opt: opt, known: map[string]bool{}, sessions: map[string]*watched{}}
+	return &Watch{opt: opt, known: map[string]First{}, sessions: map[string]*watched{}}
 }
 
 // Sessions gives the totals by session, as a copy, for those that have any. It must
@@ -194,6 +203,7 @@ func (w *Watch) reported(s *proxy.Step, m *proxy.Message) {
 	}
 	t := w.of(sess.ID())
 	t.turn = t.turn.Plus(t.Add(r, s.Agent().Gen()))
+	t.ran = cmp.Or(r.Model(), t.ran)
 	t.some = true
 	if !r.Standard && r.HasTokens && m.Kind == wire.Response && s.Request().Method == acp.AgentMethodSessionPrompt &&
 		w.opt.Normalise != nil && w.opt.Normalise(s.Exclusive()) {
@@ -205,9 +215,9 @@ func (w *Watch) reported(s *proxy.Step, m *proxy.Message) {
 func (w *Watch) over(s *proxy.Step, m *proxy.Message, t *watched) {
 	t.Turns++
 	if t.some && w.opt.Turn != nil {
-		w.opt.Turn(Turn{s.Session().ID(), t.model, buildOf(s.Agent()), t.turn, t.Totals})
+		w.opt.Turn(Turn{s.Session().ID(), cmp.Or(t.ran, t.model), buildOf(s.Agent()), t.turn, t.Totals})
 	}
-	t.turn, t.some = Tokens{}, false
+	t.turn, t.ran, t.some = Tokens{}, "", false
 }
 
 // figures finds what a frame reports, in all places that are known or likely,
@@ -251,16 +261,20 @@ func buildOf(a *proxy.Agent) string {
 // see latches the first figure of a build.
 func (w *Watch) see(s *proxy.Step, frame string, n Number) {
 	build := buildOf(s.Agent())
-	if w.known[build] {
+	has, ok := w.known[build]
+	if !ok && w.opt.Latch != nil {
+		if has, ok = w.opt.Latch.Latched(build); ok {
+			w.known[build] = has
+		}
+	}
+	first := First{Frame: frame, Path: n.Path, Value: n.Value}
+	if ok && (!has.Context() || first.Context()) {
 		return
 	}
-	w.known[build] = true
-	if w.opt.Latch != nil && w.opt.Latch.Latched(build) {
-		return
-	}
+	w.known[build] = first
 	s.Log(slog.LevelInfo, "this build reports tokens", "build", build, "frame", frame, "path", n.Path)
 	s.Event(proxy.Event{Kind: "note", Agent: s.Agent().Gen(), Text: "tokens are reported in " + frame + " at " + n.Path})
 	if w.opt.Latch != nil {
-		w.opt.Latch.Latch(build, First{Frame: frame, Path: n.Path, Value: n.Value})
+		w.opt.Latch.Latch(build, first)
 	}
 }

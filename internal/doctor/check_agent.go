@@ -7,11 +7,11 @@ import (
 	"math/bits"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"acp-shim/internal/agent"
+	"acp-shim/internal/install"
 )
 
 func (x *Exam) agent() []Finding {
@@ -196,7 +196,7 @@ func (x *Exam) build() []Finding {
 	if dir := filepath.Base(filepath.Dir(f.Path)); f.IsAgy && filepath.Base(filepath.Dir(filepath.Dir(f.Path))) == "agy-acp" {
 		installed = ", installed as " + dir
 	}
-	if sum := x.checksum(filepath.Dir(f.Path)); f.IsAgy && sum != "" {
+	if sum := install.ArchiveHash(filepath.Dir(f.Path)); f.IsAgy && sum != "" {
 		installed += ", archive " + sum[:12] + "…"
 	}
 	h := x.handshake()
@@ -210,15 +210,4 @@ func (x *Exam) build() []Finding {
 		return one(warning("the agent does not say what it is%s", installed))
 	}
 	return one(ok("%s %s%s", h.name(), h.version(), installed))
-}
-
-// checksum is the archive's SHA-256, as the installation has noted it.
-func (x *Exam) checksum(dir string) string {
-	f, err := os.Open(filepath.Join(dir, "zip.sha256"))
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	b, _ := io.ReadAll(io.LimitReader(f, 4096))
-	return regexp.MustCompile(`\b[0-9a-f]{64}\b`).FindString(strings.ToLower(string(b)))
 }

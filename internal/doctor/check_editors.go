@@ -12,6 +12,10 @@ func (x *Exam) editors() []Finding {
 	var set, not []string
 	var all []Finding
 	for _, f := range editors.Detect(editors.Machine{Getenv: x.Getenv, GOOS: x.GOOS, Home: x.home(), LookPath: x.LookPath}) {
+		for _, path := range f.Missing {
+			all = append(all, warning("%s has the shim start %s, which is not there", f.Client.Title, x.tilde(path)).
+				remedy("correct %s: without -- and what is behind it, the shim starts the installed agent", x.tilde(f.File)))
+		}
 		switch f.State {
 		case editors.Ready:
 			where := f.File

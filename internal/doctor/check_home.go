@@ -159,6 +159,11 @@ func (x *Exam) token() []Finding {
 		chosen, _ = login.Lookup(s.Type)
 	}
 	path, needed := x.inHome("acp_token.json"), chosen.Browser
+	// The chosen login may open a session without a token, which alone says nothing to log in for.
+	anew := "acp-shim login --again"
+	if chosen.Browser && chosen.ID != login.Methods()[0].ID {
+		anew = "acp-shim login " + chosen.ID + " --again"
+	}
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !needed:
@@ -173,11 +178,11 @@ func (x *Exam) token() []Finding {
 		if other := x.otherLogin(); other != "" {
 			text += "; " + x.tilde(other) + " is another program's login, and does not count for this agent"
 		}
-		return one(problem("%s", text).remedy("acp-shim login"))
+		return one(problem("%s", text).remedy("%s", anew))
 	case err != nil:
 		return one(problem("%s: %s", x.tilde(path), because(err)).remedy("acp-shim login writes a new one, once the old one is removed"))
 	case !info.Mode().IsRegular() || info.Size() == 0:
-		return one(problem("%s is empty, or no file", x.tilde(path)).remedy("remove it, and acp-shim login"))
+		return one(problem("%s is empty, or no file", x.tilde(path)).remedy("remove it, and %s", anew))
 	case x.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
 		return one(warning("others may read %s (mode %04o)", x.tilde(path), info.Mode().Perm()).
 			remedy("chmod 600 %s", path).fix(func() error { return os.Chmod(path, 0o600) }))

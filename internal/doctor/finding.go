@@ -44,9 +44,6 @@ func (f *Finding) Repair() {
 	f.Fixed = true
 }
 
-// Open tells that it still is what its level says.
-func (f *Finding) Open() bool { return !f.Fixed }
-
 func ok(format string, args ...any) Finding {
 	return Finding{Level: OK, Text: fmt.Sprintf(format, args...)}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"acp-shim/internal/agent"
+	"acp-shim/internal/install"
 )
 
 // Machine is what the checks see of the system.
@@ -41,7 +42,7 @@ type Machine struct {
 func ThisMachine() *Machine {
 	return &Machine{
 		GOOS: runtime.GOOS, GOARCH: runtime.GOARCH, Getenv: os.Getenv, Now: time.Now, Self: os.Getpid(),
-		Free: freeSpace, Noexec: noexec, Writable: writable, AVX: hasAVX,
+		Free: install.Free, Noexec: noexec, Writable: writable, AVX: hasAVX,
 		Processes: agent.Census, Kill: agent.Seen.Kill, LookPath: lookPath,
 		Dial: func(ctx context.Context, addr string) error {
 			c, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)

@@ -3,19 +3,7 @@ package doctor
 import (
 	"os"
 	"os/exec"
-
-	"golang.org/x/sys/windows"
 )
-
-func freeSpace(dir string) (uint64, error) {
-	p, err := windows.UTF16PtrFromString(dir)
-	if err != nil {
-		return 0, err
-	}
-	var free, total, all uint64
-	err = windows.GetDiskFreeSpaceEx(p, &free, &total, &all)
-	return free, err
-}
 
 func noexec(string) bool { return false }
 

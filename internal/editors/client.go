@@ -45,7 +45,7 @@ func Find(name string) (*Client, error) {
 		}
 		names = append(names, c.Name)
 	}
-	return nil, errors.New("there is no client " + quoted(name) + " that it knows to set up; there are " + strings.Join(names, ", "))
+	return nil, errors.New(quoted(name) + " is no client that acp-shim can set up; it can: " + strings.Join(names, ", "))
 }
 
 func quoted(s string) string {

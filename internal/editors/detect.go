@@ -2,6 +2,7 @@ package editors
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -32,6 +33,8 @@ type Found struct {
 	// Entry is the name under which the client has the agent.
 	Entry   string   `json:"entry,omitempty"`
 	Command []string `json:"command,omitempty"`
+	// Missing are the agents that entries have the shim start, and that are not there.
+	Missing []string `json:"missing,omitempty"`
 	Problem string   `json:"problem,omitempty"`
 }
 
@@ -75,25 +78,26 @@ func (c *Client) Detect(m Machine) Found {
 func (s *shape) look(d *document, f *Found) {
 	if s.file {
 		var bin string
-		d.decode(append(append([]string{}, s.path...), s.name), &bin)
+		d.decode(s.at(s.name), &bin)
 		if bin != "" {
-			f.Entry, f.Command = strings.Join(append(append([]string{}, s.path...), s.name), "."), []string{bin}
+			f.Entry, f.Command = strings.Join(s.at(s.name), "."), []string{bin}
 			if isShim(bin) {
 				f.State = Ready
 			}
 		}
 		return
 	}
-	_, _, _, _, err := d.find(append(append([]string{}, s.path...), ""))
-	var list []entry
-	if err == nil {
-		list, err = s.entries(d)
-	}
+	list, err := s.entries(d)
 	var broken *BrokenError
 	if errors.As(err, &broken) {
 		broken.File = f.File
 		f.State, f.Problem = Broken, broken.Error()
 		return
+	}
+	for _, e := range list {
+		if path := Missing(e.words); path != "" && !slices.Contains(f.Missing, path) {
+			f.Missing = append(f.Missing, path)
+		}
 	}
 	e, there := s.choose(list, "", nil)
 	if !there {

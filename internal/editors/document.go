@@ -158,11 +158,8 @@ func (d *document) below(at, than int) bool {
 	return bytes.LastIndexByte(d.text[:at], '\n') > than
 }
 
-// errTwice says that a key is there twice, so that nobody knows which counts.
-var errTwice = errors.New("is there twice")
-
 // find is the value at a path; nil where it is not there, with how many of the
-// path's names are.
+// path's names are. A key that is there twice is an error: nobody knows which counts.
 func (d *document) find(path []string) (v *hujson.Value, parent *hujson.Object, index, depth int, err error) {
 	v = &d.root
 	for i, name := range path {
@@ -176,7 +173,7 @@ func (d *document) find(path []string) (v *hujson.Value, parent *hujson.Object, 
 			if obj.Members[j].Name.Value.(hujson.Literal).String() == name {
 				if at >= 0 {
 					line, column := d.place(obj.Members[j].Name.StartOffset)
-					return nil, nil, 0, i, &BrokenError{Line: line, Column: column, Words: fmt.Sprintf("%q %v", strings.Join(path[:i+1], "."), errTwice)}
+					return nil, nil, 0, i, &BrokenError{Line: line, Column: column, Words: fmt.Sprintf("%q is there twice", strings.Join(path[:i+1], "."))}
 				}
 				at = j
 			}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -37,8 +38,7 @@ func (p *Plan) Changes() bool { return !bytes.Equal(p.Before, p.After) }
 
 // Diff is the change as a unified diff. Values that look secret are masked.
 func (p *Plan) Diff() string {
-	before, after := p.Before, p.After
-	text := string(diff.Diff(p.File, before, p.File, after))
+	text := string(diff.Diff(p.File, p.Before, p.File, p.After))
 	if _, rest, ok := strings.Cut(text, "\n"); ok {
 		text = rest // the line that repeats the names
 	}
@@ -59,8 +59,6 @@ func (c *Client) Plan(m Machine, r Request, settings string) (*Plan, error) {
 		if p.File = c.File(m); p.File == "" {
 			return nil, fmt.Errorf("there is no home directory to look for the settings of %s in; name the file with --settings", c.Title)
 		}
-	}
-	if settings == "" {
 		for _, other := range c.files(m) {
 			if other != p.File && isThere(other) {
 				p.Notes = append(p.Notes, "there is another "+other+"; change it with --settings")
@@ -105,7 +103,7 @@ func (c *Client) File(m Machine) string {
 	}
 	// Where only a flatpak's directory is there, that is its place.
 	for _, f := range list {
-		if isThere(parent(f)) {
+		if isThere(filepath.Dir(f)) {
 			return f
 		}
 	}
@@ -117,16 +115,13 @@ func (s *shape) change(d *document, p *Plan, r Request) error {
 	if s.file {
 		return s.changeFile(d, p, r)
 	}
-	if _, _, _, _, err := d.find(append(append([]string{}, s.path...), "")); err != nil {
-		return err
-	}
 	list, err := s.entries(d)
 	if err != nil {
 		return err
 	}
 	e, there := s.choose(list, r.Name, r.Agent)
 	p.Entry, p.Was = e.name, e.words
-	at := append(append([]string{}, s.path...), e.name)
+	at := s.at(e.name)
 	v, _, _, _, err := d.find(at)
 	if err != nil {
 		return err
@@ -167,13 +162,13 @@ func (s *shape) change(d *document, p *Plan, r Request) error {
 // typed tells that an entry has the type that Zed wants.
 func (s *shape) typed(d *document, at []string) bool {
 	var typ string
-	d.decode(append(append([]string{}, at...), "type"), &typ)
+	d.decode(slices.Concat(at, []string{"type"}), &typ)
 	return !s.custom || typ == "custom"
 }
 
 // edit changes the command of an entry that is there, and nothing else of it.
 func (s *shape) edit(d *document, at []string, shim string, args []string) error {
-	key := func(name string) []string { return append(append([]string{}, at...), name) }
+	key := func(name string) []string { return slices.Concat(at, []string{name}) }
 	put := func(name string, value any) error {
 		_, err := d.put(key(name), value)
 		return err
@@ -196,15 +191,11 @@ func (s *shape) edit(d *document, at []string, shim string, args []string) error
 		return err
 	}
 	var old []string
-	if d.decode(key("args"), &old) && slices.Equal(old, args) || old == nil && len(args) == 0 && !s.has(d, key("args")) {
+	_, there := d.raw(key("args"))
+	if d.decode(key("args"), &old) && slices.Equal(old, args) || !there && len(args) == 0 {
 		return nil
 	}
 	return put("args", args)
-}
-
-func (s *shape) has(d *document, at []string) bool {
-	_, ok := d.raw(at)
-	return ok
 }
 
 // note says what people should know of a change.
@@ -224,7 +215,7 @@ func (s *shape) changeFile(d *document, p *Plan, r Request) error {
 	if len(r.Agent) > 0 {
 		return errors.New("pi runs one file without arguments; leave --agent out, and name the agent in ACP_SHIM_AGENT or as \"agent\" in the shim's config file")
 	}
-	at := append(append([]string{}, s.path...), s.name)
+	at := s.at(s.name)
 	v, _, _, _, err := d.find(at)
 	if err != nil {
 		return err
@@ -268,11 +259,11 @@ func readThrough(file string) (real string, text []byte, err error) {
 	case err == nil && !st.Mode().IsRegular():
 		return "", nil, fmt.Errorf("%s is no file", file)
 	case err != nil:
-		return "", nil, fmt.Errorf("reading %s: %w", file, reason(err))
+		return "", nil, fmt.Errorf("reading %s: %w", file, textfile.Reason(err))
 	}
 	text, err = textfile.Read(real)
 	if err != nil {
-		return "", nil, fmt.Errorf("reading %s: %w", file, reason(err))
+		return "", nil, fmt.Errorf("reading %s: %w", file, textfile.Reason(err))
 	}
 	if text == nil {
 		text = []byte{}

@@ -1,6 +1,7 @@
 package editors
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -20,7 +21,7 @@ func codecompanion() *Client {
 }
 
 func codecompanionSnippet(r Request) string {
-	name := luaName(r.Name, "antigravity")
+	name := cmp.Or(r.Name, "antigravity")
 	return `require("codecompanion").setup({
   adapters = {
     acp = {
@@ -51,7 +52,7 @@ func avante() *Client {
 		texts: nvimTexts,
 		where: "into your Neovim configuration (with lazy.nvim: the table goes into opts)",
 		snippet: func(r Request) string {
-			name, argv := luaName(r.Name, "antigravity"), r.argv()
+			name, argv := cmp.Or(r.Name, "antigravity"), r.argv()
 			return `require("avante").setup({
   provider = ` + luaString(name) + `,
   acp_providers = {
@@ -127,13 +128,6 @@ func nvimTexts(m Machine) []string {
 		list = append(list, found...)
 	}
 	return list
-}
-
-func luaName(name, or string) string {
-	if name == "" {
-		return or
-	}
-	return name
 }
 
 // luaKey is a name as a table's key.

@@ -3,6 +3,8 @@ package editors
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -123,24 +125,48 @@ func cutAgent(args []string) (own, agent []string) {
 	return args, nil
 }
 
+// Missing is the agent behind the -- of a command that starts the shim, where that
+// is a file by its path and is not there.
+func Missing(words []string) string {
+	if len(words) == 0 || !isShim(words[0]) {
+		return ""
+	}
+	_, agent := cutAgent(words[1:])
+	if len(agent) == 0 || !filepath.IsAbs(agent[0]) {
+		return ""
+	}
+	if _, err := os.Stat(agent[0]); !errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	return agent[0]
+}
+
+// at is the path of the entry with a name.
+func (s *shape) at(name string) []string { return slices.Concat(s.path, []string{name}) }
+
 // entries are the agents of a configuration, in their order.
 func (s *shape) entries(d *document) ([]entry, error) {
+	// What is no object on the way to them is an error, whether an agent is there or not.
+	if _, _, _, _, err := d.find(s.at("")); err != nil {
+		return nil, err
+	}
 	var list []entry
 	for _, name := range d.names(s.path) {
 		e := entry{name: name}
-		at := append(append([]string{}, s.path...), name)
+		at := s.at(name)
 		if _, _, _, _, err := d.find(at); err != nil {
 			return nil, err
 		}
-		if s.argv != "" && d.decode(append(at, s.argv), &e.words) {
+		key := func(name string) []string { return slices.Concat(at, []string{name}) }
+		if s.argv != "" && d.decode(key(s.argv), &e.words) {
 			list = append(list, e)
 			continue
 		}
 		var typ, command string
 		var args []string
-		d.decode(append(at, "type"), &typ)
-		d.decode(append(at, "command"), &command)
-		d.decode(append(at, "args"), &args)
+		d.decode(key("type"), &typ)
+		d.decode(key("command"), &command)
+		d.decode(key("args"), &args)
 		e.registry = typ == "registry"
 		if command != "" {
 			if s.argv != "" && args == nil {

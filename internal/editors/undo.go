@@ -65,14 +65,14 @@ func restore(u *Undone, real string, rec record) error {
 	if rec.New {
 		u.Removed = true
 		if err := os.Remove(real); err != nil {
-			return fmt.Errorf("removing %s: %w", u.File, reason(err))
+			return fmt.Errorf("removing %s: %w", u.File, textfile.Reason(err))
 		}
 		forget(real)
 		return nil
 	}
 	text, err := textfile.Read(real + backupEnd)
 	if err != nil {
-		return fmt.Errorf("reading the backup %s: %w", real+backupEnd, reason(err))
+		return fmt.Errorf("reading the backup %s: %w", real+backupEnd, textfile.Reason(err))
 	}
 	if err := rewrite(u.File, real, text); err != nil {
 		return err
@@ -84,7 +84,7 @@ func restore(u *Undone, real string, rec record) error {
 func rewrite(file, real string, text []byte) error {
 	st, err := os.Stat(real)
 	if err != nil {
-		return fmt.Errorf("reading %s: %w", file, reason(err))
+		return fmt.Errorf("reading %s: %w", file, textfile.Reason(err))
 	}
 	if st.Mode().Perm()&0o200 == 0 {
 		return fmt.Errorf("%s is read-only (mode %04o); it was not touched", file, st.Mode().Perm())

@@ -5,13 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 
 	"acp-shim/internal/textfile"
 )
@@ -70,8 +68,8 @@ func (p *Plan) Write() (backup string, err error) {
 		if mode&0o200 == 0 {
 			return "", fmt.Errorf("%s is read-only (mode %04o); it was not touched: put the change in where it is made", p.File, mode)
 		}
-	} else if err := os.MkdirAll(parent(p.Real), 0o700); err != nil {
-		return "", fmt.Errorf("making %s: %w", parent(p.Real), reason(err))
+	} else if err := os.MkdirAll(filepath.Dir(p.Real), 0o700); err != nil {
+		return "", fmt.Errorf("making %s: %w", filepath.Dir(p.Real), textfile.Reason(err))
 	}
 	if _, now, err := readThrough(p.File); err != nil || !bytes.Equal(now, p.Before) {
 		return "", fmt.Errorf("%s was changed at this moment by somebody else; it was not touched: try again", p.File)
@@ -142,21 +140,10 @@ func forget(real string) {
 
 func writeFile(path string, text []byte, mode fs.FileMode) error {
 	if err := textfile.Write(path, text, mode); err != nil {
-		return fmt.Errorf("writing %s: %w", path, reason(err))
+		return fmt.Errorf("writing %s: %w", path, textfile.Reason(err))
 	}
 	return nil
 }
-
-// reason is the cause of a file's error without its path.
-func reason(err error) error {
-	var errno syscall.Errno
-	if errors.As(err, &errno) {
-		return errno
-	}
-	return err
-}
-
-func parent(path string) string { return filepath.Dir(path) }
 
 // realPath follows links, also to a file that is not there yet.
 func realPath(file string) (string, error) {
@@ -171,7 +158,7 @@ func realPath(file string) (string, error) {
 		}
 		target, err := os.Readlink(abs)
 		if err != nil {
-			return "", fmt.Errorf("reading %s: %w", file, reason(err))
+			return "", fmt.Errorf("reading %s: %w", file, textfile.Reason(err))
 		}
 		if !filepath.IsAbs(target) {
 			target = filepath.Join(filepath.Dir(abs), target)

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"acp-shim/internal/textfile"
 	"context"
 	"errors"
 	"fmt"
@@ -48,7 +49,7 @@ func (in *Installer) obtain(ctx context.Context, t *target) (a *archive, close f
 		}
 		f, err := os.Open(t.file)
 		if err != nil {
-			return nil, nil, fmt.Errorf("opening the archive %s: %w", t.file, reason(err))
+			return nil, nil, fmt.Errorf("opening the archive %s: %w", t.file, textfile.Reason(err))
 		}
 		a, err := in.opened(f, t.file)
 		if err != nil {
@@ -75,7 +76,7 @@ func (in *Installer) obtain(ctx context.Context, t *target) (a *archive, close f
 	}
 	f, err := os.Open(p.path)
 	if err != nil {
-		return nil, nil, fmt.Errorf("opening %s: %w", p.path, reason(err))
+		return nil, nil, fmt.Errorf("opening %s: %w", p.path, textfile.Reason(err))
 	}
 	if a, err = in.opened(f, t.source.URL); err != nil {
 		f.Close()
@@ -102,7 +103,7 @@ func (in *Installer) obtain(ctx context.Context, t *target) (a *archive, close f
 func (in *Installer) opened(f *os.File, what string) (*archive, error) {
 	st, err := f.Stat()
 	if err != nil {
-		return nil, fmt.Errorf("opening the archive %s: %w", what, reason(err))
+		return nil, fmt.Errorf("opening the archive %s: %w", what, textfile.Reason(err))
 	}
 	switch {
 	case st.IsDir():
@@ -129,7 +130,7 @@ func makeRoot(dir string) (madeRoot, error) {
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		made.undo()
-		return nil, fmt.Errorf("making %s: %w; name another directory with --root", dir, reason(err))
+		return nil, fmt.Errorf("making %s: %w; name another directory with --root", dir, textfile.Reason(err))
 	}
 	return made, nil
 }

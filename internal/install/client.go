@@ -34,6 +34,13 @@ type passing struct {
 
 func (p *passing) Unwrap() error { return p.error }
 
+// UnreachedError is that what has the archive could not be reached, or would not
+// answer, however often it was tried.
+type UnreachedError struct{ Err error }
+
+func (e *UnreachedError) Error() string { return e.Err.Error() }
+func (e *UnreachedError) Unwrap() error { return e.Err }
+
 // isLoopback tells that a host is this machine.
 func isLoopback(host string) bool {
 	if host == "localhost" {
@@ -194,7 +201,7 @@ func (in *Installer) persist(ctx context.Context, place func() int64, try func()
 			at, failures = now, 0
 		}
 		if failures++; failures >= maxTries || n >= 10*maxTries {
-			return fmt.Errorf("%w (tried %d times)", p.error, n)
+			return &UnreachedError{fmt.Errorf("%w (tried %d times)", p.error, n)}
 		}
 		wait := max(p.wait, min(time.Second<<(failures-1), maxWait))
 		in.say(Stage{Name: "retry", Note: p.Error(), Wait: wait})

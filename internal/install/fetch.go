@@ -50,7 +50,7 @@ type sidecar struct {
 func (in *Installer) newPart(build string, address *url.URL, known bool) (*part, error) {
 	dir := filepath.Join(in.Root.dir, downloads)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("making %s: %w; name another directory with --root", dir, reason(err))
+		return nil, fmt.Errorf("making %s: %w; name another directory with --root", dir, textfile.Reason(err))
 	}
 	return &part{in: in, address: address, known: known, path: filepath.Join(dir, build+".zip.part"), total: -1}, nil
 }
@@ -111,7 +111,7 @@ func (p *part) fetch(ctx context.Context) error {
 func (p *part) once(ctx context.Context) error {
 	f, err := os.OpenFile(p.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return fmt.Errorf("writing %s: %w", p.path, reason(err))
+		return fmt.Errorf("writing %s: %w", p.path, textfile.Reason(err))
 	}
 	defer f.Close()
 	st, err := f.Stat()
@@ -238,9 +238,9 @@ func (w *fileWriter) Write(b []byte) (int, error) {
 // writeError says what to do where the disk is full.
 func writeError(path string, err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		return fmt.Errorf("writing %s: %w; make room, or name another directory with --root", path, reason(err))
+		return fmt.Errorf("writing %s: %w; make room, or name another directory with --root", path, textfile.Reason(err))
 	}
-	return fmt.Errorf("writing %s: %w", path, reason(err))
+	return fmt.Errorf("writing %s: %w", path, textfile.Reason(err))
 }
 
 // contentRange reads "bytes 5-9/10" and "bytes */10" (RFC 9110, section 14.4).

@@ -181,11 +181,11 @@ func TestDownloadComplete(t *testing.T) {
 	// brought a second time.
 	b := zipOf(t, good())
 	w, s := newWorld(t), newServer(t, b)
-	w.in.free = func(string) (int64, bool) { return 0, true }
+	w.in.free = func(string) (uint64, error) { return 0, nil }
 	_, err := w.install(Request{URL: s.archive()})
 	fails(t, err, "make room", "are kept")
 	w.isLeft(partFile, partNote)
-	w.in.free = func(string) (int64, bool) { return 1 << 40, true }
+	w.in.free = func(string) (uint64, error) { return 1 << 40, nil }
 	w.must(Request{URL: s.archive()})
 	w.isLeft(installed...)
 	if s.header(1, "Range") != "bytes="+itoa(len(b))+"-" {

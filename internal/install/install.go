@@ -1,6 +1,7 @@
 package install
 
 import (
+	"acp-shim/internal/textfile"
 	"context"
 	"errors"
 	"fmt"
@@ -69,12 +70,12 @@ type Installer struct {
 	idle   time.Duration
 	max    int64
 	sleep  func(context.Context, time.Duration) error
-	free   func(string) (int64, bool)
+	free   func(string) (uint64, error)
 }
 
 // New is an installer for a root.
 func New(root Root) *Installer {
-	return &Installer{Root: root, client: newClient(), idle: idleTimeout, max: MaxArchive, sleep: sleep, free: free}
+	return &Installer{Root: root, client: newClient(), idle: idleTimeout, max: MaxArchive, sleep: sleep, free: Free}
 }
 
 func (in *Installer) say(s Stage) {
@@ -117,6 +118,9 @@ func (in *Installer) resolve(ctx context.Context, req *Request) (*target, error)
 		abs, err := filepath.Abs(req.File)
 		if err != nil {
 			return nil, err
+		}
+		if _, err := os.Stat(abs); errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%s: no such file", req.File)
 		}
 		t.file, t.name, t.source.File = abs, filepath.Base(abs), abs
 		stamp, _ = ReadStamp(t.name)
@@ -215,18 +219,10 @@ func (in *Installer) Install(ctx context.Context, req Request) (*Result, error) 
 	}
 	defer close(false)
 	r, err := in.place(ctx, t, &req, archive)
-	var full bool
-	switch {
-	case err == nil:
-		full = true
-	case ctx.Err() != nil || errors.As(err, new(*spaceError)):
+	if err != nil && (ctx.Err() != nil || errors.As(err, new(*spaceError))) {
 		return nil, fmt.Errorf("%w%s", err, close(false))
-	default:
-		full = true // of no use to another try
 	}
-	if full {
-		close(true)
-	}
+	close(true) // whatever else went wrong, it is of no use to another try
 	return r, err
 }
 
@@ -236,7 +232,7 @@ func (in *Installer) already(ctx context.Context, t *target, req *Request, hash 
 	if _, err := os.Stat(dir); err != nil || hash == "" {
 		return nil, nil
 	}
-	have := recordedHash(dir)
+	have := ArchiveHash(dir)
 	if have != hash {
 		if req.Force {
 			return nil, nil
@@ -281,8 +277,8 @@ func (in *Installer) place(ctx context.Context, t *target, req *Request, a *arch
 	if err != nil {
 		return nil, a.fault(ctx, "is not installed", err)
 	}
-	if n, ok := in.free(in.Root.dir); ok && n < p.size {
-		return nil, &spaceError{fmt.Errorf("build %s takes %s in %s, where %s are free; make room, or name another directory with --root", t.build, Bytes(p.size), in.Root.dir, Bytes(n))}
+	if n, err := in.free(in.Root.dir); err == nil && n < uint64(p.size) {
+		return nil, &spaceError{fmt.Errorf("build %s takes %s in %s, where %s are free; make room, or name another directory with --root", t.build, Bytes(p.size), in.Root.dir, Bytes(int64(n)))}
 	}
 	dir := in.Root.build(t.build)
 	temp := filepath.Join(in.Root.dir, fmt.Sprintf(".new-%s-%d", t.build, os.Getpid()))
@@ -322,14 +318,14 @@ func (r Root) swap(temp, dir string) error {
 	old := filepath.Join(r.dir, fmt.Sprintf(".old-%s-%d", filepath.Base(dir), os.Getpid()))
 	err := os.Rename(dir, old)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("replacing %s: %w", dir, reason(err))
+		return fmt.Errorf("replacing %s: %w", dir, textfile.Reason(err))
 	}
 	had := err == nil
 	if err := os.Rename(temp, dir); err != nil {
 		if had {
 			os.Rename(old, dir)
 		}
-		return fmt.Errorf("putting %s in its place: %w", dir, reason(err))
+		return fmt.Errorf("putting %s in its place: %w", dir, textfile.Reason(err))
 	}
 	if had {
 		os.RemoveAll(old)

@@ -213,7 +213,7 @@ func TestInstallErrorsOfTheDisk(t *testing.T) {
 	b := zipOf(t, good())
 	t.Run("no room", func(t *testing.T) {
 		w := newWorld(t)
-		w.in.free = func(string) (int64, bool) { return 3, true }
+		w.in.free = func(string) (uint64, error) { return 3, nil }
 		_, err := w.install(Request{File: w.file(stamped, b)})
 		fails(t, err, "where 3 bytes are free", "--root")
 		w.nothing()
@@ -239,7 +239,7 @@ func TestInstallErrorsOfTheDisk(t *testing.T) {
 	t.Run("no archive", func(t *testing.T) {
 		w := newWorld(t)
 		_, err := w.install(Request{File: filepath.Join(w.dir, stamped)})
-		fails(t, err, "opening the archive")
+		fails(t, err, "no such file")
 		w.nothing()
 	})
 	t.Run("a directory", func(t *testing.T) {

@@ -98,6 +98,9 @@ func readManifest(dir string) (*Manifest, error) {
 	if m.Format != format {
 		return nil, fmt.Errorf("its record %s has the format %d, which this acp-shim does not know; a newer one wrote it", manifestFile, m.Format)
 	}
+	if _, err := ParseHash(m.Archive.SHA256); err != nil {
+		return nil, fmt.Errorf("its record %s is damaged: %w", manifestFile, err)
+	}
 	return &m, nil
 }
 
@@ -122,9 +125,9 @@ func writeFile(path string, text []byte) error {
 	return os.Chmod(path, 0o644) // whatever the umask says
 }
 
-// recordedHash is the hash of the archive that a build was unpacked from, "" if
+// ArchiveHash is the SHA-256, in hex, of the archive that the build in a directory was unpacked from, "" if
 // nobody recorded it. It is all that pi's layout has.
-func recordedHash(dir string) string {
+func ArchiveHash(dir string) string {
 	if m, err := readManifest(dir); err == nil {
 		return m.Archive.SHA256
 	}

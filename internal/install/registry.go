@@ -128,6 +128,9 @@ func (in *Installer) lookUp(ctx context.Context, req *Request) (offer, string, e
 	in.say(Stage{Name: "registry", From: where})
 	text, err := in.get(ctx, u, maxRegistry, req.SHA256 != "")
 	if err != nil {
+		if req.Registry == "" && ctx.Err() == nil {
+			err = &UnreachedError{err} // a proxy that refuses is no network, either
+		}
 		return offer{}, "", fmt.Errorf("reading the registry %s: %w", where, err)
 	}
 	o, err := readEntry(text, where, req.Platform)

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"acp-shim/internal/textfile"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,7 +10,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -103,7 +103,7 @@ func (r Root) Builds() ([]Build, error) {
 	return list, nil
 }
 
-// Find is one build; ok is false where it is not there.
+// Find is one build. Its error names those that are there instead.
 func (r Root) Find(name string) (b Build, err error) {
 	if err := CheckName(name); err != nil {
 		return Build{}, err
@@ -127,7 +127,7 @@ func (r Root) others() string {
 }
 
 func (r Root) look(name string) Build {
-	b := Build{Name: name, Dir: r.build(name), Current: r.Current() == name, SHA256: recordedHash(r.build(name))}
+	b := Build{Name: name, Dir: r.build(name), Current: r.Current() == name, SHA256: ArchiveHash(r.build(name))}
 	for _, s := range servers(Platform()) {
 		if st, err := os.Stat(filepath.Join(b.Dir, s)); err == nil && st.Mode().IsRegular() && b.Server == "" {
 			b.Server = filepath.Join(b.Dir, s)
@@ -212,9 +212,9 @@ func (r Root) point(name string) error {
 func linkError(link string, err error) error {
 	if runtime.GOOS == "windows" {
 		return fmt.Errorf("making the link %s: %w; on Windows that takes Developer Mode or an administrator: "+
-			"turn it on, or name the server by its path with --agent or ACP_SHIM_AGENT", link, reason(err))
+			"turn it on, or name the server by its path with --agent or ACP_SHIM_AGENT", link, textfile.Reason(err))
 	}
-	return fmt.Errorf("making the link %s: %w", link, reason(err))
+	return fmt.Errorf("making the link %s: %w", link, textfile.Reason(err))
 }
 
 // Remove removes a build. It refuses to remove the one in use, and one out of
@@ -233,13 +233,13 @@ func (r Root) Remove(name string, force bool) (Build, error) {
 	}
 	gone := filepath.Join(r.dir, fmt.Sprintf(".gone-%s-%d", name, os.Getpid()))
 	if err := os.Rename(b.Dir, gone); err != nil {
-		return b, fmt.Errorf("removing build %s: %w", name, reason(err))
+		return b, fmt.Errorf("removing build %s: %w", name, textfile.Reason(err))
 	}
 	if b.Current {
 		os.Remove(filepath.Join(r.dir, currentLink))
 	}
 	if err := os.RemoveAll(gone); err != nil {
-		return b, fmt.Errorf("build %s is out of use, but its files in %s could not be removed: %w", name, gone, reason(err))
+		return b, fmt.Errorf("build %s is out of use, but its files in %s could not be removed: %w", name, gone, textfile.Reason(err))
 	}
 	return b, nil
 }
@@ -257,16 +257,6 @@ func joinInts(list []int) string {
 		fmt.Fprint(&b, n)
 	}
 	return b.String()
-}
-
-// reason is the cause of a file's error without the paths, which the caller has
-// named in its own words.
-func reason(err error) error {
-	var errno syscall.Errno
-	if errors.As(err, &errno) {
-		return errno
-	}
-	return err
 }
 
 // sweep removes what an installation that was killed has left, and puts a build

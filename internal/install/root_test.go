@@ -118,7 +118,7 @@ func TestVerifyWithoutARecord(t *testing.T) {
 	w := two(t)
 	r := w.in.Root
 	path := filepath.Join(r.build("1.2.1"), manifestFile)
-	for text, want := range map[string]string{"": "is damaged", `{"format":7}`: "has the format 7"} {
+	for text, want := range map[string]string{"": "is damaged", `{"format":1,"archive":{"sha256":"ab"}}`: "is damaged", `{"format":7}`: "has the format 7"} {
 		os.WriteFile(path, []byte(text), 0o644)
 		_, _, err := r.Verify(context.Background(), "1.2.1", nil)
 		fails(t, err, want, "--force")

@@ -84,7 +84,7 @@ func readArchive(r io.ReaderAt, size int64, platform string) (*plan, error) {
 	if p.size > ratioFrom && p.size/max(size, 1) > maxRatio {
 		return nil, fmt.Errorf("it would grow from %s to %s, as no archive of programs does", Bytes(size), Bytes(p.size))
 	}
-	p.strip(platform)
+	p.strip()
 	if err := p.clashes(); err != nil {
 		return nil, err
 	}
@@ -159,9 +159,8 @@ func entryName(f *zip.File) (string, error) {
 	}
 }
 
-// strip takes away the one directory that everything is in, if the server is
-// not beside it.
-func (p *plan) strip(platform string) {
+// strip takes away the one directory that everything is in.
+func (p *plan) strip() {
 	top := ""
 	for i, it := range p.items {
 		dir, _, ok := strings.Cut(it.name, "/")

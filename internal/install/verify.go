@@ -1,6 +1,7 @@
 package install
 
 import (
+	"acp-shim/internal/textfile"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -43,7 +44,7 @@ func (r Root) Verify(ctx context.Context, name string, progress func(done, all i
 func verify(ctx context.Context, dir string, m *Manifest, progress func(done, all int64)) ([]Drift, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, fmt.Errorf("opening %s: %w", dir, reason(err))
+		return nil, fmt.Errorf("opening %s: %w", dir, textfile.Reason(err))
 	}
 	defer root.Close()
 	var list []Drift
@@ -75,7 +76,7 @@ func verify(ctx context.Context, dir string, m *Manifest, progress func(done, al
 				return nil, ctx.Err()
 			}
 			if err != nil {
-				add(f.Path, "changed", "cannot be read: %v", reason(err))
+				add(f.Path, "changed", "cannot be read: %v", textfile.Reason(err))
 			} else if sum != f.SHA256 {
 				add(f.Path, "changed", "has other content: sha256 %s instead of %s", sum, f.SHA256)
 			}
@@ -102,7 +103,7 @@ func verify(ctx context.Context, dir string, m *Manifest, progress func(done, al
 		return ctx.Err()
 	})
 	if err != nil {
-		return nil, fmt.Errorf("looking through %s: %w", dir, reason(err))
+		return nil, fmt.Errorf("looking through %s: %w", dir, textfile.Reason(err))
 	}
 	slices.SortStableFunc(list, func(a, b Drift) int { return strings.Compare(a.Path, b.Path) })
 	return list, nil

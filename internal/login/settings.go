@@ -59,10 +59,15 @@ type Settings struct {
 	mode                    fs.FileMode
 }
 
+// SettingsPath is the server's settings file below home (GEMINI_HOME).
+func SettingsPath(home string) string {
+	return filepath.Join(home, "antigravity-acp", "settings.json")
+}
+
 // Read reads the server's settings below home (GEMINI_HOME). A file that is not
 // there is one with nothing in it.
 func Read(home string) (*Settings, error) {
-	s := &Settings{Path: filepath.Join(home, "antigravity-acp", "settings.json"), mode: 0o644}
+	s := &Settings{Path: SettingsPath(home), mode: 0o644}
 	b, err := textfile.Read(s.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, nil

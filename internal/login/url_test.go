@@ -44,7 +44,7 @@ func TestFindInAHugeLine(t *testing.T) {
 		if p, ok := Find([]byte(line)); ok {
 			t.Errorf("found %+v", p)
 		}
-		if took := time.Since(began); took > time.Second {
+		if took := time.Since(began); took > 10*time.Second {
 			t.Errorf("it took %v", took)
 		}
 	}

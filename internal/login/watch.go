@@ -133,6 +133,12 @@ func (w *Watch) FromAgent(s *proxy.Step, m *proxy.Message) {
 	w.done(s)
 }
 
+// failure is an error of the shim's own. Its code is not -32000, which would have the
+// client begin the login again by itself.
+func failure(message, reason string) string {
+	return proxy.ErrorBody(proxy.CodeInternal, message, map[string]string{"reason": reason})
+}
+
 // outcome is an answer's "result" or "error" member.
 func outcome(m *proxy.Message) string {
 	if m.Error.Found() {
@@ -177,7 +183,7 @@ func (w *Watch) Timer(s *proxy.Step, _ string) {
 		return
 	case !x.early && w.alone && !opened && x.since >= earlyTicks:
 		x.early = true
-		body := `"error":{"code":-32000,"message":` + wire.Quote(p.Advice()) + `,"data":{"reason":"login_waits"}}`
+		body := failure(p.Advice(), "login_waits")
 		s.Answer(x.request, body, "nobody can see the login page")
 		w.answerJoined(s, body, "nobody can see the login page")
 	}
@@ -220,7 +226,7 @@ func (w *Watch) Exit(s *proxy.Step, a *proxy.Agent) {
 	if x == nil || x.agent != nil && x.agent != a {
 		return
 	}
-	w.answerJoined(s, `"error":{"code":-32000,"message":"The agent ended while it waited for the login. Begin again.","data":{"reason":"login_lost"}}`, "its process is gone")
+	w.answerJoined(s, failure("the agent ended while it waited for the login; log in again", "login_lost"), "its process is gone")
 	w.done(s)
 }
 

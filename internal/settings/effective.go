@@ -61,7 +61,15 @@ func textAt(field any) string {
 		if *f == 0 {
 			return "0"
 		}
-		return f.String()
+		// 1h, and not 1h0m0s.
+		text := f.String()
+		if strings.HasSuffix(text, "m0s") {
+			text = strings.TrimSuffix(text, "0s")
+		}
+		if strings.HasSuffix(text, "h0m") {
+			text = strings.TrimSuffix(text, "0m")
+		}
+		return text
 	case *string:
 		return *f
 	}

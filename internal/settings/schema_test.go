@@ -121,7 +121,7 @@ func TestEffective(t *testing.T) {
 	for _, want := range []Effective{
 		{"agent", "/opt/agy", "config file"}, {"profile", "agy", "config file"}, {"max-agents", "4", "variable ACP_SHIM_MAX_AGENTS"},
 		{"bridge-token", "(set)", "variable ACP_SHIM_BRIDGE_TOKEN"}, {"mcp-header", "(set)", "variable ACP_SHIM_MCP_HEADER"},
-		{"cancel-grace", "2s", "flag"}, {"cancel", "auto", "default"}, {"idle-timeout", "1h0m0s", "default"},
+		{"cancel-grace", "2s", "flag"}, {"cancel", "auto", "default"}, {"idle-timeout", "1h", "default"},
 	} {
 		if got[want.Name] != want {
 			t.Errorf("%+v, want %+v", got[want.Name], want)

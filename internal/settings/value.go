@@ -45,11 +45,20 @@ func (r Row) set(field any, value string) error {
 		*f = d
 	case *string:
 		if r.kind == choice && !contains(r.values, value) {
-			return fmt.Errorf("is %s, not %q%s", join(r.values, ", "), value, meant(value, r.values, ""))
+			return fmt.Errorf("is one of %s, not %q%s", oneOf(r.values), value, meant(value, r.values, ""))
 		}
 		*f = value
 	}
 	return nil
+}
+
+// oneOf is a list as people write one.
+func oneOf(list []string) string {
+	n := len(list) - 1
+	if n < 1 {
+		return join(list, "")
+	}
+	return join(list[:n], ", ") + " and " + list[n]
 }
 
 func contains(list []string, s string) bool {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"acp-shim/internal/lockfile"
 	"acp-shim/proxy"
 )
 
@@ -20,6 +21,8 @@ type Entry struct {
 	// the session had to be made anew.
 	ID, Real string
 	Cwd      string
+	// Called is what the agent calls itself, "" where that is not known.
+	Called string
 	// Model and Mode are what the client has set, "" if it has not; Options are
 	// all else that it has set.
 	Model, Mode string
@@ -47,7 +50,7 @@ func (p Place) Entries() []Entry {
 		if filepath.Ext(path) != ".json" || file.Name() == aboutFile || !read(path, &k) || k.ID == "" {
 			continue
 		}
-		e := Entry{Place: p, ID: k.ID, Real: cmp.Or(k.Real, k.ID), Cwd: k.Cwd, Used: k.Used, Owner: ownerOf(p.lockPath(k.ID))}
+		e := Entry{Place: p, ID: k.ID, Real: cmp.Or(k.Real, k.ID), Cwd: k.Cwd, Called: k.Agent, Used: k.Used, Owner: lockfile.Owner(p.lockPath(k.ID))}
 		if info, err := file.Info(); err == nil && e.Used.IsZero() {
 			e.Used = info.ModTime().UTC()
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"acp-shim/internal/lockfile"
 	"acp-shim/proxy"
 )
 
@@ -184,7 +185,7 @@ func TestLookingDisturbsNobody(t *testing.T) {
 			case <-stop:
 				return
 			default:
-				ownerOf(place.lockPath("s"))
+				lockfile.Owner(place.lockPath("s"))
 			}
 		}
 	}()

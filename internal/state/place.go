@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"acp-shim/internal/lockfile"
 	"acp-shim/proxy"
 )
 
@@ -115,14 +116,14 @@ func (p Place) Own(id string) (release func(), err error) {
 	if err := p.make(); err != nil {
 		return nil, err
 	}
-	f, owner, err := take(p.lockPath(id))
+	f, owner, err := lockfile.Take(p.lockPath(id))
 	if owner != "" {
 		return nil, &InUse{id, owner}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("locking session %s: %w", id, err)
 	}
-	return func() { drop(f) }, nil
+	return func() { lockfile.Drop(f) }, nil
 }
 
 // Forget removes what is remembered of a session, unless it is in use.

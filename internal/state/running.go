@@ -1,6 +1,7 @@
 package state
 
 import (
+	"acp-shim/internal/lockfile"
 	"errors"
 	"fmt"
 	"io"
@@ -46,7 +47,7 @@ func (d *Dir) Begin() (*Run, error) {
 	// In another container there may be a process of the same number.
 	for n := 2; n <= 9; n++ {
 		path := filepath.Join(d.running(), name)
-		f, owner, err := take(path + ".lock")
+		f, owner, err := lockfile.Take(path + ".lock")
 		if err != nil {
 			return nil, fmt.Errorf("locking the file of this shim: %w", err)
 		}
@@ -80,7 +81,7 @@ func (r *Run) End() {
 		return
 	}
 	os.Remove(r.path)
-	drop(r.lock)
+	lockfile.Drop(r.lock)
 }
 
 // RunFile is a file that a shim has written, or has left behind.
@@ -112,7 +113,7 @@ func (d *Dir) Runs() ([]RunFile, error) {
 			continue
 		}
 		r := RunFile{Path: filepath.Join(d.running(), name+".json")}
-		r.Alive = ownerOf(r.lock()) != ""
+		r.Alive = lockfile.Owner(r.lock()) != ""
 		if info, err := file.Info(); err == nil {
 			r.At = info.ModTime()
 		}
@@ -145,14 +146,14 @@ func (r RunFile) lock() string { return strings.TrimSuffix(r.Path, ".json") + ".
 
 // Remove removes what a killed shim has left. That of a running one is an error.
 func (r RunFile) Remove() error {
-	f, owner, err := take(r.lock())
+	f, owner, err := lockfile.Take(r.lock())
 	if err != nil {
 		return fmt.Errorf("locking the file of a shim that was killed: %w", err)
 	}
 	if owner != "" {
 		return fmt.Errorf("the shim that %s belongs to is running (%s)", r.Path, owner)
 	}
-	defer drop(f)
+	defer lockfile.Drop(f)
 	if err := os.Remove(r.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("removing the file of a shim that was killed: %w", err)
 	}

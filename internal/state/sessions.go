@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"acp-shim/internal/lockfile"
 	"acp-shim/proxy"
 )
 
@@ -60,8 +61,8 @@ func (p Place) prune() {
 			}
 		case ".lock":
 			if age > rememberFor {
-				if f, _, _ := take(filepath.Join(p.dir, name)); f != nil {
-					drop(f)
+				if f, _, _ := lockfile.Take(filepath.Join(p.dir, name)); f != nil {
+					lockfile.Drop(f)
 				}
 			}
 		default:
@@ -81,7 +82,7 @@ func (s *Sessions) Claim(id string) (*proxy.Record, error) {
 	defer s.mu.Unlock()
 	if s.held[id] == nil {
 		// A directory that cannot be written locks nothing, and stops nobody.
-		f, owner, err := take(s.place.lockPath(id))
+		f, owner, err := lockfile.Take(s.place.lockPath(id))
 		if err != nil && s.Unlocked != nil {
 			s.Unlocked(err)
 		}
@@ -144,6 +145,6 @@ func (s *Sessions) Release(id string) {
 	defer s.mu.Unlock()
 	if f := s.held[id]; f != nil {
 		delete(s.held, id)
-		drop(f)
+		lockfile.Drop(f)
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"acp-shim/proxy"
@@ -113,33 +111,5 @@ func TestLocksDoNotPileUp(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(d.Path(), "sessions", "*", "*.lock")); len(left) > 0 {
 		t.Errorf("left: %v", left)
-	}
-}
-
-// TestTakingALockThatIsBeingRemoved has many take one lock at a time: no two may
-// have it.
-func TestTakingALockThatIsBeingRemoved(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "x.lock")
-	var holders, most atomic.Int32
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			for range 200 {
-				f, owner, _ := take(path)
-				if owner != "" || f == nil {
-					continue
-				}
-				if n := holders.Add(1); n > most.Load() {
-					most.Store(n)
-				}
-				holders.Add(-1)
-				os.Remove(path)
-				f.Close()
-			}
-		})
-	}
-	wg.Wait()
-	if most.Load() != 1 {
-		t.Errorf("%d had it at a time", most.Load())
 	}
 }

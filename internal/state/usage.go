@@ -109,7 +109,7 @@ func books(dir string) []string {
 	var list []string
 	for _, e := range entries {
 		month, ok := strings.CutSuffix(e.Name(), ".jsonl")
-		if _, err := time.Parse("2006-01", month); ok && err == nil {
+		if _, err := time.Parse("2006-01", month); ok && err == nil && e.Type().IsRegular() {
 			list = append(list, e.Name())
 		}
 	}

@@ -1,6 +1,8 @@
 package stats
 
 import (
+	"cmp"
+
 	"acp-shim/internal/trace"
 	"acp-shim/usage"
 )
@@ -14,6 +16,7 @@ type Collector struct {
 	turns   trace.Turns
 	tokens  map[*trace.Origin]*usage.Totals
 	used    map[string]*usage.Session
+	ran     map[*trace.Origin]string // models that turns ran on, where the agent says so
 	about   about
 	all     Summary
 	totals  totals
@@ -56,7 +59,7 @@ func (c *Collector) cutOff() {
 		c.over(t, true)
 	}
 	c.turns = trace.Turns{}
-	c.tokens, c.used = nil, nil
+	c.tokens, c.used, c.ran = nil, nil, nil
 }
 
 // report takes what a frame says of its turn's tokens. Whether it speaks of the turn
@@ -70,7 +73,7 @@ func (c *Collector) report(r *trace.Record) {
 		return
 	}
 	if c.tokens == nil {
-		c.tokens, c.used = map[*trace.Origin]*usage.Totals{}, map[string]*usage.Session{}
+		c.tokens, c.used, c.ran = map[*trace.Origin]*usage.Totals{}, map[string]*usage.Session{}, map[*trace.Origin]string{}
 	}
 	s, t := c.used[r.Session], c.tokens[r.Prompt]
 	if s == nil {
@@ -83,16 +86,20 @@ func (c *Collector) report(r *trace.Record) {
 	}
 	turn := s.Add(said, r.Process())
 	t.Add(said, turn)
+	if model := said.Model(); model != "" {
+		c.ran[r.Prompt] = model
+	}
 }
 
 func (c *Collector) over(t *trace.Turn, cut bool) {
 	turn := newTurn(t, cut, c.totals.last)
 	turn.Usage = c.tokens[t.Prompt]
-	turn.Model, turn.Build = c.about.models[t.Session], c.about.build
+	turn.Model, turn.Build = cmp.Or(c.ran[t.Prompt], c.about.models[t.Session]), c.about.build
 	if at := c.about.began; !at.IsZero() {
 		turn.At = at.Add(turn.Start + turn.Took)
 	}
 	delete(c.tokens, t.Prompt)
+	delete(c.ran, t.Prompt)
 	c.all.add(&turn, t.Gaps)
 	if c.Turn != nil {
 		c.Turn(turn)

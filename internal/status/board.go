@@ -40,7 +40,7 @@ type Options struct {
 	Path      func() string
 	Recording func() string
 	Ignores   func(build string) bool
-	Tokens    func(build string) (where string, reported bool)
+	Tokens    func(build string) Tokens
 	// Open opens the sink, and opens it again after a write that has failed. It is
 	// called from the Board's goroutine, and may block. Warn is told the first error.
 	Open func() (Sink, error)
@@ -181,7 +181,7 @@ func (b *Board) toAgent(f *proxy.Frame, m *proxy.Message) {
 	if len(m.Session) == 0 {
 		return
 	}
-	s := b.sessions[string(m.Session)]
+	s := b.sessions[clip(string(m.Session))]
 	if m.Method == mPrompt && m.Kind == wire.Request {
 		id := string(m.Text(m.ID))
 		a, ok := b.asked[id]

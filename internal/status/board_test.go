@@ -57,10 +57,10 @@ func newStage(t *testing.T) *stage {
 	s.Board = New(Options{
 		Run: "r1", Version: "1", Profile: "auto", Path: func() string { return "/agent" },
 		Ignores: func(string) bool { s.known.Lock(); defer s.known.Unlock(); return s.known.ignores },
-		Tokens: func(string) (string, bool) {
+		Tokens: func(string) Tokens {
 			s.known.Lock()
 			defer s.known.Unlock()
-			return s.known.tokens, s.known.tokens != ""
+			return Tokens{Reported: s.known.tokens != "", Where: s.known.tokens}
 		},
 		Open: func() (Sink, error) { return s.sheet, nil },
 	})
@@ -106,6 +106,19 @@ func TestATurn(t *testing.T) {
 	}
 	if b, _ := json.Marshal(now); strings.Contains(string(b), "secret") {
 		t.Errorf("it keeps what a prompt says: %s", b)
+	}
+}
+
+// TestALongName is of a session whose name is kept in part.
+func TestALongName(t *testing.T) {
+	s := newStage(t)
+	name := strings.Repeat("n", 3*textMax)
+	s.begins(name)
+	s.says(proxy.Client, 1, `{"id":2,"method":"session/prompt","params":{"sessionId":"`+name+`","prompt":[]}}`)
+	s.says(proxy.Client, 1, `{"method":"session/cancel","params":{"sessionId":"`+name+`"}}`)
+	s.says(1, proxy.Client, `{"id":2,"result":{"stopReason":"cancelled"}}`)
+	if now := s.Snapshot(); now.Cancel.Honoured != 1 || len(now.Sessions) != 1 || now.Sessions[0].Turns != 1 {
+		t.Errorf("%+v", now)
 	}
 }
 
@@ -195,7 +208,7 @@ func TestTokens(t *testing.T) {
 	s.known.Lock()
 	s.known.tokens = "usage_update"
 	s.known.Unlock()
-	if now := s.Snapshot(); now.Tokens != (Tokens{true, "usage_update"}) {
+	if now := s.Snapshot(); now.Tokens != (Tokens{Reported: true, Where: "usage_update"}) {
 		t.Errorf("%+v", now.Tokens)
 	}
 }

@@ -45,7 +45,7 @@ func (b *Board) restored(e *proxy.Event) {
 		return
 	}
 	b.now.Counts.Restores++
-	s := b.sessions[e.Session]
+	s := b.sessions[clip(e.Session)]
 	if s == nil || s.Agent == e.Agent {
 		return
 	}

@@ -67,6 +67,8 @@ type Tokens struct {
 	// Reported is known from the first report on, also of earlier runs.
 	Reported bool   `json:"reported"`
 	Where    string `json:"where,omitempty"`
+	// Context tells that the only figures are of how full the context is.
+	Context bool `json:"context,omitempty"`
 }
 
 // Turns are prompts and their answers.

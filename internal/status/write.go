@@ -111,7 +111,7 @@ func (b *Board) Snapshot() Status {
 		s.Cancel.State = Honoured
 	}
 	if b.opt.Tokens != nil {
-		s.Tokens.Where, s.Tokens.Reported = b.opt.Tokens(build)
+		s.Tokens = b.opt.Tokens(build)
 	}
 	return s
 }

@@ -1,4 +1,9 @@
-package state
+// Package lockfile keeps others away from what a file stands for. A lock is the
+// system's, on a file that has its owner's pid in it, so that it goes with the
+// process that holds it, whichever way that ends.
+//
+// It owns the file and what is in it. It must not know what the lock is for.
+package lockfile
 
 import (
 	"fmt"
@@ -8,27 +13,24 @@ import (
 	"time"
 )
 
-// A lock is the system's, on a file that has its owner's pid in it, so that it
-// goes with the process that holds it, whichever way that ends.
-
-// lockTries and lockWait bound how long take waits: who only looks whether a
-// lock is held has it for a moment, and is not an owner.
+// tries and wait bound how long Take waits: who only looks whether a lock is held
+// has it for a moment, and is not an owner.
 const (
-	lockTries = 10
-	lockWait  = 2 * time.Millisecond
+	tries = 10
+	wait  = 2 * time.Millisecond
 )
 
-// take locks a file. Without an error it is either locked, or owner says whose
+// Take locks a file, and makes it where it is missing. Without an error it is either locked, or owner says whose
 // it is.
-func take(path string) (f *os.File, owner string, err error) {
+func Take(path string) (f *os.File, owner string, err error) {
 	for range 100 {
 		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 		if err != nil {
 			return nil, "", err
 		}
 		got := lock(f)
-		for try := 1; !got && try < lockTries; try++ {
-			time.Sleep(lockWait)
+		for try := 1; !got && try < tries; try++ {
+			time.Sleep(wait)
 			got = lock(f)
 		}
 		if !got {
@@ -49,9 +51,9 @@ func take(path string) (f *os.File, owner string, err error) {
 	return nil, "", fmt.Errorf("locking %s: it is removed and made again all the time", path)
 }
 
-// drop gives up what take got.
-func drop(f *os.File) {
-	os.Remove(f.Name()) // while it is locked; see take
+// Drop gives up what Take got.
+func Drop(f *os.File) {
+	os.Remove(f.Name()) // while it is locked; see Take
 	f.Close()
 }
 
@@ -66,9 +68,9 @@ func ownerIn(f *os.File) string {
 	return fmt.Sprintf("pid %d", pid)
 }
 
-// ownerOf tells whose a lock is, "" if nobody's. It disturbs nobody who takes
+// Owner tells whose a lock is, "" if nobody's. It disturbs nobody who takes
 // it meanwhile.
-func ownerOf(path string) string {
+func Owner(path string) string {
 	f, err := os.Open(path)
 	if err != nil {
 		return ""
