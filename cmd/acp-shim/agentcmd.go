@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"acp-shim/internal/install"
+	"acp-shim/internal/show"
 )
 
 // agentCmd keeps builds of the Antigravity server.
@@ -87,8 +89,18 @@ func (c agentInstall) Run() error {
 		Platform: c.Platform, SHA256: c.SHA256, Force: c.Force, NoUse: c.NoUse})
 	meter.end()
 	if errors.Is(err, context.Canceled) {
-		failed(errors.New(strings.Replace(err.Error(), context.Canceled.Error(), "interrupted; nothing was installed", 1)))
+		text := "interrupted; the same command goes on where it was"
+		if strings.Contains(err.Error(), "goes on from there") {
+			text = "interrupted; nothing was installed"
+		}
+		failed(errors.New(strings.Replace(err.Error(), context.Canceled.Error(), text, 1)))
 		return exitCode(130)
+	}
+	var unreached *install.UnreachedError
+	if errors.As(err, &unreached) {
+		// Google's archives call it so (see install.ReadStamp).
+		platform := strings.Replace(cmp.Or(c.Platform, install.Platform()), "aarch64", "arm64", 1)
+		err = fmt.Errorf("%w; without a network: fetch agy-acp-server-BUILD-%s.zip on another machine, then acp-shim agent install FILE", err, platform)
 	}
 	if err != nil {
 		return failed(err)
@@ -113,21 +125,20 @@ func (c agentInstall) Run() error {
 func printInstalled(root install.Root, r *install.Result) {
 	p, m := newPainter(os.Stdout), r.Manifest
 	say := func(name, format string, args ...any) {
-		p.line(p.paint("1", fmt.Sprintf("%-11s", name+":")) + shown(fmt.Sprintf(format, args...)))
+		p.line(p.paint(bold, fmt.Sprintf("%-11s", name+":")) + shown(fmt.Sprintf(format, args...)))
 	}
 	if r.Already {
 		say("already", "build %s is installed in %s, unchanged", m.Build, tilde(r.Dir))
 	} else {
-		say("installed", "build %s in %s, %d files, %s", m.Build, tilde(r.Dir), len(m.Files), install.Bytes(m.Size()))
+		say("installed", "build %s in %s, %s, %s", m.Build, tilde(r.Dir), show.Count(len(m.Files), "file"), install.Bytes(m.Size()))
 	}
 	say("from", "%s", tilde(m.Source.String()))
 	if m.Source.Registry != "" && !r.Already {
 		say("registry", "%s, version %s", tilde(m.Source.Registry), m.Source.Version)
 	}
-	switch {
-	case m.Archive.Checked:
+	if m.Archive.Checked {
 		say("sha256", "%s, as it should be", m.Archive.SHA256)
-	default:
+	} else {
 		say("sha256", "%s (upstream publishes none to compare it with; recorded, for agent verify and --sha256)", m.Archive.SHA256)
 	}
 	if len(r.Repaired) > 0 {
@@ -234,7 +245,7 @@ func (c agentVerify) Run() error {
 	name := c.Build
 	if name == "" {
 		if name = root.Current(); name == "" {
-			return failed(fmt.Errorf("no build is in use in %s; name one, or install one: acp-shim agent install", root.Path()))
+			return failed(fmt.Errorf("no build is in use in %s; name one, or install one: acp-shim agent install", tilde(root.Path())))
 		}
 	}
 	ctx, stop := untilGivenUp()
@@ -271,7 +282,7 @@ func (c agentVerify) Run() error {
 			Drift  int    `json:"drift"`
 		}{m.Build, m.Archive.SHA256, len(m.Files), len(list)})
 	} else if len(list) == 0 {
-		_, err = fmt.Fprintf(out, "build %s: %d files, %s, all as they were installed\n", shown(name), len(m.Files), install.Bytes(m.Size()))
+		_, err = fmt.Fprintf(out, "build %s: %s, %s, all as they were installed\n", shown(name), show.Count(len(m.Files), "file"), install.Bytes(m.Size()))
 	} else {
 		_, err = fmt.Fprintf(out, "build %s: %s; install it again: acp-shim agent install\n", shown(name), driftCount(list))
 	}

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"net/url"
 	"os"
 	"time"
 
@@ -26,14 +28,30 @@ type meter struct {
 }
 
 func newMeter(out *os.File) *meter {
-	return &meter{out: out, isTTY: term.IsTerminal(int(out.Fd())) && os.Getenv("TERM") != "dumb"}
+	return &meter{out: out, isTTY: showsBars(out)}
+}
+
+// showsBars tells that a bar can be drawn there, again and again on one line.
+func showsBars(out *os.File) bool {
+	return term.IsTerminal(int(out.Fd())) && os.Getenv("TERM") != "dumb"
+}
+
+// newBar is a bar for so many bytes.
+func newBar(out io.Writer, size int64, label string) *progressbar.ProgressBar {
+	return progressbar.NewOptions64(size, progressbar.OptionSetWriter(out), progressbar.OptionSetDescription(label),
+		progressbar.OptionShowBytes(true), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(),
+		progressbar.OptionSetWidth(24), progressbar.OptionEnableColorCodes(false), progressbar.OptionSetPredictTime(true))
 }
 
 // stageWords is what a step is called.
 func stageWords(s install.Stage) string {
 	switch s.Name {
 	case "registry":
-		return "asking " + s.From
+		host := s.From
+		if u, err := url.Parse(s.From); err == nil && u.Host != "" {
+			host = u.Host
+		}
+		return "asking the registry " + host + " …"
 	case "download":
 		return "downloading " + s.From
 	case "check":
@@ -53,6 +71,10 @@ func (m *meter) stage(s install.Stage) {
 	if s.Name != m.name {
 		m.end()
 		m.name, m.since, m.told = s.Name, time.Now(), false
+		if s.Name == "registry" {
+			m.told = true
+			fmt.Fprintln(m.out, "acp-shim: "+shown(stageWords(s)))
+		}
 	}
 	switch {
 	case m.isTTY && s.All > 0 && s.Name != "registry":
@@ -73,9 +95,7 @@ func (m *meter) show(s install.Stage) {
 		if s.Name == "download" {
 			label = "downloading"
 		}
-		m.bar = progressbar.NewOptions64(s.All, progressbar.OptionSetWriter(m.out), progressbar.OptionSetDescription(label),
-			progressbar.OptionShowBytes(true), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(),
-			progressbar.OptionSetWidth(24), progressbar.OptionEnableColorCodes(false), progressbar.OptionSetPredictTime(true))
+		m.bar = newBar(m.out, s.All, label)
 	}
 	m.bar.Set64(min(s.Done, s.All))
 }

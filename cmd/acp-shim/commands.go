@@ -136,7 +136,7 @@ func command(args []string) int {
 		return exit // --help was given
 	}
 	if err != nil {
-		return complain(fmt.Errorf("%w; see acp-shim help", err))
+		return complain(usageError(err))
 	}
 	err = ctx.Run(behindDashes(words))
 	var code exitCode

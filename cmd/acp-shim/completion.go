@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -37,7 +39,7 @@ func (c completionCmd) Run() error {
 	if shell == "" {
 		shell = filepath.Base(os.Getenv("SHELL"))
 	}
-	exe = "'" + strings.ReplaceAll(exe, "'", `'\''`) + "'"
+	exe = shellWord(exe)
 	// The shells start the program named behind -C with COMP_LINE and COMP_POINT set
 	// (bash's manual, Programmable Completion Builtins).
 	const bash = "complete -o default -o bashdefault -C %s acp-shim\n"
@@ -79,6 +81,13 @@ func completes(args []string) bool {
 
 // completionMain prints what the line may go on with.
 func completionMain(out io.Writer) int {
+	line := os.Getenv("COMP_LINE")
+	if point, err := strconv.Atoi(os.Getenv("COMP_POINT")); err == nil && point >= 0 && point < len(line) {
+		line = line[:point]
+	}
+	if behindDoubleDash(line) {
+		return 0
+	}
 	parser, err := newParser(&cli{}, func(int) {})
 	if err != nil {
 		return 1
@@ -94,6 +103,7 @@ func completionMain(out io.Writer) int {
 // completion is what can be typed for a command.
 func completion(node *kong.Node) complete.Command {
 	c := complete.Command{Sub: complete.Commands{}, Flags: complete.Flags{}, Args: complete.PredictNothing}
+	words := commandWords(node)
 	for _, child := range node.Children {
 		if !child.Hidden {
 			c.Sub[child.Name] = completion(child)
@@ -107,6 +117,9 @@ func completion(node *kong.Node) complete.Command {
 			p = complete.PredictSet(strings.Split(f.Enum, ",")...)
 		default:
 			p = complete.PredictFiles("*")
+			if known := predictKnown(words + " --" + f.Name); known != nil {
+				p = known
+			}
 		}
 		c.Flags["--"+f.Name] = p
 		if f.Short != 0 {
@@ -120,6 +133,14 @@ func completion(node *kong.Node) complete.Command {
 			c.Args = complete.PredictFiles("*")
 		}
 	}
+	if known := predictKnown(words); known != nil {
+		c.Args = known
+	}
+	if d := node.DefaultCmd; d != nil { // what it takes is typed without its name, too
+		of := completion(d)
+		maps.Copy(c.Flags, of.Flags)
+		c.Args = of.Args
+	}
 	switch {
 	case node.Type == kong.ApplicationNode || node.Name == "run" || node.Name == "config":
 		for _, r := range settings.Rows() {
@@ -127,13 +148,21 @@ func completion(node *kong.Node) complete.Command {
 			if v := r.Values(); strings.Contains(v, "|") && v == strings.ToLower(v) {
 				p = complete.PredictSet(strings.Split(v, "|")...)
 			}
+			if r.Name == "quirk" {
+				p = complete.PredictFunc(predictQuirk)
+			}
 			c.Flags["--"+r.Name] = p
 		}
+		c.Args = complete.PredictOr(c.Args, complete.PredictFunc(predictSwitch))
+	case node.Name == "sim":
+		c.Flags["--build"] = complete.PredictSet(simBuilds(node.Parent)...)
 	case node.Name == "help":
 		c.Args = complete.PredictFunc(func(complete.Args) []string {
 			var names []string
 			for _, x := range node.Parent.Children {
-				names = append(names, x.Name)
+				if !x.Hidden {
+					names = append(names, x.Name)
+				}
 			}
 			return names
 		})

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
-	"strings"
+	"slices"
+
+	"github.com/tidwall/gjson"
 
 	"acp-shim/internal/settings"
 	"acp-shim/internal/show"
+	"acp-shim/internal/state"
 	"acp-shim/record"
 )
 
@@ -49,19 +53,35 @@ func (c configCmd) Run() error {
 	t := newTables(os.Stdout)
 	switch path := settings.ConfigPath(os.Getenv); {
 	case set.Config != "":
-		t.write("The config file is " + shown(set.Config))
+		t.write("The config file is " + shown(tilde(set.Config)))
 	case path != "":
-		t.write(shown(path) + " is not there: nothing is set by a config file")
+		t.write(shown(tilde(path)) + " is not there: nothing is set by a config file")
 	default:
 		t.write("There is no place for a config file: HOME is not set")
 	}
-	if n := strings.Count(string(set.Rules), `"method"`); n > 0 {
+	if n := len(gjson.ParseBytes(set.Rules).Array()); n > 0 {
 		t.write("It has " + show.Count(n, "rule") + " of your own")
 	}
 	t.write("")
-	for _, e := range effective(set) {
-		line := fmt.Sprintf("%-20s %-30s %s", e.Name, show.Clip(shown(e.Value), 60), e.Source)
-		if e.Source == "default" {
+	list := effective(set)
+	// What somebody has set stands first.
+	slices.SortStableFunc(list, func(a, b settings.Effective) int {
+		switch {
+		case byDefault(a) == byDefault(b):
+			return 0
+		case byDefault(b):
+			return -1
+		}
+		return 1
+	})
+	width := 0
+	for i := range list {
+		list[i].Value = show.Clip(shown(tilde(list[i].Value)), 60)
+		width = max(width, show.Width(list[i].Value))
+	}
+	for _, e := range list {
+		line := fmt.Sprintf("%-18s  %s  %s", e.Name, show.Pad(e.Value, width), e.Source)
+		if byDefault(e) {
 			line = t.paint(dim, line)
 		}
 		t.write(line)
@@ -69,13 +89,34 @@ func (c configCmd) Run() error {
 	return t.err
 }
 
-// effective is what is set, with the secrets within values, as of a URL, replaced.
+// effective is what is set, with the secrets within values, as of a URL, replaced, and
+// what the places come to that are looked for.
 func effective(set *settings.Settings) []settings.Effective {
 	all := set.Effective()
 	for i := range all {
-		if all[i].Source != "default" {
+		if !byDefault(all[i]) {
 			all[i].Value = string(record.RedactText([]byte(all[i].Value)))
+			continue
+		}
+		s := &shim{set: set}
+		path := s.statePath()
+		switch all[i].Name {
+		case "agent":
+			all[i].Value = "none found"
+			if found, err := findAgent(set); err == nil {
+				all[i].Value = found.Path
+			}
+		case "state-dir":
+			all[i].Value = cmp.Or(path, all[i].Value)
+		case "log-file":
+			s.state = state.At(path)
+			all[i].Value = cmp.Or(s.logOptions().File, all[i].Value)
+		case "config":
+			all[i].Value = cmp.Or(settings.ConfigPath(os.Getenv), all[i].Value)
 		}
 	}
 	return all
 }
+
+// byDefault tells that nobody has set it.
+func byDefault(e settings.Effective) bool { return e.Source == "default" }

@@ -59,7 +59,12 @@ func (d demoCmd) Run() error {
 	}
 	p.line("")
 	p.line("The whole conversation, secrets replaced, a frame a line:")
-	p.line("  " + capture)
+	p.line("  " + tilde(capture))
+	word := shellWord(tilde(capture))
+	if strings.HasPrefix(word, "'") {
+		word = shellWord(capture) // a shell knows no ~ in quotes
+	}
+	p.line("look at it: acp-shim show " + word + ", or acp-shim view " + word)
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/tidwall/gjson"
 	"golang.org/x/term"
 
+	"acp-shim/internal/show"
 	"acp-shim/proxy"
 	"acp-shim/record"
 )
@@ -85,7 +86,7 @@ func showCapture(p *painter, path string) error {
 			p.line(at + p.paint("34", "gone      ") + fmt.Sprintf("  agent process %d %s", e.Agent, shown(string(e.Text))))
 		}
 	}
-	p.line(fmt.Sprintf("\n%d frames, %d of them changed.", frames, changed))
+	p.line(fmt.Sprintf("\n%s, %d of them changed.", show.Count(frames, "frame"), changed))
 	return nil
 }
 

@@ -1,15 +1,12 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"golang.org/x/term"
@@ -17,6 +14,7 @@ import (
 	"acp-shim/internal/agent"
 	"acp-shim/internal/doctor"
 	"acp-shim/internal/settings"
+	"acp-shim/internal/show"
 	"acp-shim/internal/state"
 	"acp-shim/internal/status"
 	"acp-shim/record"
@@ -97,7 +95,7 @@ func (e examined) examine(told func(doctor.Finding)) ([]doctor.Finding, error) {
 		return nil, err
 	}
 	defer end()
-	ctx, stop := interruptible()
+	ctx, stop := untilGivenUp()
 	defer stop()
 	all := doctor.New(doctor.ThisMachine(), subject).Run(ctx, func(f doctor.Finding) { told(clean(f)) })
 	for i := range all {
@@ -107,14 +105,6 @@ func (e examined) examine(told func(doctor.Finding)) ([]doctor.Finding, error) {
 		return nil, errInterrupted
 	}
 	return all, nil
-}
-
-// interruptible ends with the first SIGINT or SIGTERM; the second ends the program as
-// ever, also where something does not look at the context.
-func interruptible() (context.Context, context.CancelFunc) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
-	return ctx, stop
 }
 
 // clean takes the secrets out of what an agent has said, or a command line holds.
@@ -203,25 +193,24 @@ func doctorRuns(dir *state.Dir) ([]doctor.Run, error) {
 	return runs, err
 }
 
-// doctorResult is what programs get.
-type doctorResult struct {
-	Version  string           `json:"version"`
-	OS       string           `json:"os"`
-	Arch     string           `json:"arch"`
-	At       time.Time        `json:"at"`
-	Problems int              `json:"problems"`
-	Warnings int              `json:"warnings"`
-	Fixable  int              `json:"fixable"`
-	Findings []doctor.Finding `json:"findings"`
-}
-
 // doctorPrinter prints findings as lines.
 type doctorPrinter struct {
 	*painter
 	check string
+	width int // 0 is without bounds
 }
 
-func newDoctorPrinter(f *os.File) *doctorPrinter { return &doctorPrinter{painter: newPainter(f)} }
+func newDoctorPrinter(f *os.File) *doctorPrinter {
+	return &doctorPrinter{painter: newPainter(f), width: doctorWidth(f)}
+}
+
+// doctorWidth is how wide its lines are: 80 where there is no terminal to ask.
+func doctorWidth(f *os.File) int {
+	if os.Getenv("COLUMNS") == "" && !term.IsTerminal(int(f.Fd())) {
+		return 80
+	}
+	return columns()
+}
 
 func (p *doctorPrinter) finding(f doctor.Finding) {
 	word, color := string(f.Level), map[doctor.Level]string{doctor.OK: green, doctor.Warning: yellow, doctor.Problem: "1;" + red}[f.Level]
@@ -233,25 +222,36 @@ func (p *doctorPrinter) finding(f doctor.Finding) {
 		name = ""
 	}
 	p.check = f.Check
-	p.line(p.paint(color, fmt.Sprintf("%-8s", word)) + p.paint(dim, fmt.Sprintf("%-11s", name)) + shown(f.Text))
-	more := func(text string) { p.line(strings.Repeat(" ", 19) + text) }
+	// Behind two columns of 19 signs, as wide as the terminal.
+	lines := func(text string) string {
+		if text = shown(tildes(text)); p.width == 0 {
+			return text
+		}
+		return strings.TrimPrefix(wrap(text, p.width, 20), " ")
+	}
+	p.line(p.paint(color, fmt.Sprintf("%-8s", word)) + p.paint(dim, fmt.Sprintf("%-11s", name)) + lines(f.Text))
+	more := func(color, text string) {
+		for line := range strings.SplitSeq(lines(text), "\n") {
+			p.line(strings.Repeat(" ", 19) + p.paint(color, strings.TrimLeft(line, " ")))
+		}
+	}
 	if f.Level == doctor.OK {
 		return
 	}
 	for _, d := range f.Details {
-		more(p.paint(dim, shown(d)))
+		more(dim, d)
 	}
 	switch {
 	case f.Fixed:
 	case f.FixError != "":
-		more(p.paint(red, "could not be fixed: "+shown(f.FixError)))
+		more(red, "could not be fixed: "+f.FixError)
 	case f.Remedy != "":
-		more("→ " + shown(f.Remedy))
+		more("0", "→ "+f.Remedy)
 	}
 }
 
 func (p *doctorPrinter) summary(r doctorResult) {
-	text := plural(r.Problems, "problem") + ", " + plural(r.Warnings, "warning")
+	text := show.Count(r.Problems, "problem") + ", " + show.Count(r.Warnings, "warning")
 	if r.Problems+r.Warnings == 0 {
 		text = "everything that was looked at is in order"
 	}

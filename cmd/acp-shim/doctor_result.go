@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -16,6 +15,18 @@ import (
 	"acp-shim/internal/settings"
 	"acp-shim/rewrite"
 )
+
+// doctorResult is what programs get.
+type doctorResult struct {
+	Version  string           `json:"version"`
+	OS       string           `json:"os"`
+	Arch     string           `json:"arch"`
+	At       time.Time        `json:"at"`
+	Problems int              `json:"problems"`
+	Warnings int              `json:"warnings"`
+	Fixable  int              `json:"fixable"`
+	Findings []doctor.Finding `json:"findings"`
+}
 
 func newDoctorResult(all []doctor.Finding) doctorResult {
 	r := doctorResult{Version: version(), OS: runtime.GOOS, Arch: runtime.GOARCH, At: time.Now().UTC().Truncate(time.Second), Findings: all}
@@ -34,14 +45,7 @@ func newDoctorResult(all []doctor.Finding) doctorResult {
 	return r
 }
 
-func (r doctorResult) print(w io.Writer) error {
-	b, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(escaped(b), '\n'))
-	return err
-}
+func (r doctorResult) print(w io.Writer) error { return printPretty(w, r) }
 
 // doctorServers are the MCP servers that the settings inject, by name and address.
 // What is wrong with them the injector says, as it does at a start.

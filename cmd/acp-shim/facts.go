@@ -127,9 +127,9 @@ func (c cancels) Note(a *proxy.Agent, honoured bool) {
 // tokens is usage's latch.
 type tokens struct{ facts *facts }
 
-func (t tokens) Latched(build string) bool {
-	var first usage.First
-	return t.facts.of(factUsage, build, &first)
+func (t tokens) Latched(build string) (first usage.First, ok bool) {
+	ok = t.facts.of(factUsage, build, &first)
+	return first, ok
 }
 
 func (t tokens) Latch(build string, first usage.First) { t.facts.learn(factUsage, build, first) }

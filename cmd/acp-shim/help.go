@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"acp-shim/internal/settings"
+	"acp-shim/internal/show"
 )
 
 // printHelp prints what there is, on one screen.
@@ -87,12 +88,12 @@ func wrap(text string, width, indent int) string {
 	var b strings.Builder
 	col := indent - 2
 	for i, word := range strings.Fields(text) {
-		if i > 0 && col+1+len(word) > width {
+		if i > 0 && col+1+show.Width(word) > width {
 			b.WriteString("\n" + strings.Repeat(" ", indent-2))
 			col = indent - 2
 		}
 		b.WriteString(" " + word)
-		col += 1 + len(word)
+		col += 1 + show.Width(word)
 	}
 	return b.String()
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"os"
 	"path/filepath"
+
+	"acp-shim/internal/state"
 )
 
 // storedAgent is the name under which sessions are kept in the state directory.
@@ -20,6 +22,14 @@ func geminiHome() string {
 		home = filepath.Join(user, ".gemini")
 	}
 	return oneName(home)
+}
+
+// stateDirOf is the state directory, by a flag or the environment.
+func stateDirOf(flag string) string {
+	if flag != "" {
+		return expandHome(flag)
+	}
+	return state.Path(os.Getenv)
 }
 
 // oneName is the name of a directory, there or not, that does not depend on the

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,8 +90,7 @@ func (c loginCmd) login(ctx context.Context, l *loginRun) error {
 		if err != nil {
 			return err
 		}
-		if needs := set.Needs(c.Method, os.Getenv); len(needs) > 0 {
-			l.say("Logging in with "+c.Method+" needs", needs...)
+		if c.lacks(l, set, c.Method) {
 			return exitCode(1)
 		}
 	}
@@ -148,6 +148,40 @@ func agentsOwn() (*login.Settings, error) {
 	return login.Read(home)
 }
 
+// lacks says what a method needs and does not have, and the whole command that
+// finishes the login then.
+func (c loginCmd) lacks(l *loginRun, set *login.Settings, method string) bool {
+	needs := set.Needs(method, os.Getenv)
+	if len(needs) == 0 {
+		return false
+	}
+	for i := range needs {
+		needs[i] = tildes(needs[i])
+	}
+	l.say("Logging in with "+method+" needs", needs...)
+	words, before, write := []string{"acp-shim", "login", method}, "", c.Write
+	switch method {
+	case "gemini-api-key":
+		before = "export GEMINI_API_KEY=…; "
+	case "oauth-business", "agent-platform", "vertex-ai":
+		write = true
+	}
+	if write {
+		words = append(words, "--write")
+	}
+	if method != "gemini-api-key" {
+		words = append(words, "--project", shellWord(cmp.Or(c.Project, set.Project, "PROJECT")), "--location", shellWord(cmp.Or(c.Location, set.Location, "LOCATION")))
+	}
+	if len(l.words) > 0 {
+		words = append(words, "--")
+		for _, w := range l.words {
+			words = append(words, shellWord(w))
+		}
+	}
+	l.say("", "then: "+before+strings.Join(words, " "))
+	return true
+}
+
 // write puts the method into the agent's settings.
 func (c loginCmd) write(l *loginRun) error {
 	method := c.Method
@@ -162,27 +196,30 @@ func (c loginCmd) write(l *loginRun) error {
 	if err != nil {
 		return err
 	}
+	with := *set
+	with.Project, with.Location = cmp.Or(c.Project, set.Project), cmp.Or(c.Location, set.Location)
+	if c.lacks(l, &with, m.ID) {
+		l.say("", "nothing was written")
+		return exitCode(1)
+	}
 	changed, backup, err := set.Write(m.ID, c.Project, c.Location)
 	if err != nil {
 		return err
 	}
 	switch {
 	case !changed:
-		l.say("The agent's settings have that already: " + set.Path)
+		l.say("The agent's settings have that already: " + tilde(set.Path))
 	case backup != "":
-		l.say("Written: "+set.Path, "as it was before: "+backup)
+		l.say("Written: "+tilde(set.Path), "as it was before: "+tilde(backup))
 	default:
-		l.say("Written: " + set.Path)
+		l.say("Written: " + tilde(set.Path))
 	}
 	return nil
 }
 
 // prove opens a session in a new process, as an editor will.
 func (c loginCmd) prove(ctx context.Context, l *loginRun, method string) error {
-	if err := l.start(ctx); err != nil {
-		return err
-	}
-	refused, err := l.tryingSession(ctx)
+	refused, err := l.tryingNewProcess(ctx)
 	if err != nil {
 		return err
 	}
@@ -233,10 +270,7 @@ func logout(ctx context.Context, l *loginRun) error {
 	if _, err := l.conn.Request("logout", "{}").Result(ctx); err != nil {
 		return fmt.Errorf("%w; a prompt /logout may do it", err)
 	}
-	if err := l.start(ctx); err != nil {
-		return err
-	}
-	refused, err := l.tryingSession(ctx)
+	refused, err := l.tryingNewProcess(ctx)
 	if err != nil {
 		return err
 	}

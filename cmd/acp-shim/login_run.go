@@ -27,12 +27,14 @@ type loginRun struct {
 	catch *login.Catch
 	pages chan login.Page
 	cwd   string
+	words []string // the agent's command, as it was given behind --
 
 	conn  *client.Conn
 	hello gjson.Result // the answer to initialize
 }
 
 func newLoginRun(words []string) (*loginRun, error) {
+	given := words
 	if len(words) > 0 {
 		words = append([]string{"--"}, words...)
 	}
@@ -40,7 +42,7 @@ func newLoginRun(words []string) (*loginRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &loginRun{painter: newPainter(os.Stdout), pages: make(chan login.Page, 16)}
+	l := &loginRun{painter: newPainter(os.Stdout), words: given, pages: make(chan login.Page, 16)}
 	l.shim = &shim{set: set, run: agent.NewRunID(), state: state.At(stateDirOf(set.StateDir))}
 	if l.found, err = findAgent(set); err != nil {
 		return nil, fmt.Errorf("%w; acp-shim agent install puts one there", err)
@@ -155,7 +157,8 @@ func (l *loginRun) explain(err error) error {
 	return nil
 }
 
-// tryingSession opens a session and closes it. refused is the agent's error.
+// tryingSession opens a session and closes it, where the agent lets it. refused is the
+// agent's error, which is no failure: it is what was to be found out.
 func (l *loginRun) tryingSession(ctx context.Context) (refused, err error) {
 	limit, cancel := context.WithTimeout(ctx, sessionPatience)
 	defer cancel()
@@ -167,12 +170,24 @@ func (l *loginRun) tryingSession(ctx context.Context) (refused, err error) {
 	if err != nil {
 		return nil, l.explain(err)
 	}
+	if r.Get("sessionId").Str == "" {
+		return nil, errors.New("the agent answered session/new without a session id; acp-shim doctor looks for the cause")
+	}
 	method := "session/close"
 	if l.hello.Get("agentCapabilities.sessionCapabilities.delete").Exists() {
 		method = "session/delete"
 	}
 	l.conn.Request(method, `{"sessionId":`+r.Get("sessionId").Raw+`}`).Wait(limit)
 	return nil, nil
+}
+
+// tryingNewProcess is tryingSession in a process that knows only what the agent has
+// kept.
+func (l *loginRun) tryingNewProcess(ctx context.Context) (refused, err error) {
+	if err := l.start(ctx); err != nil {
+		return nil, err
+	}
+	return l.tryingSession(ctx)
 }
 
 // authenticate has the agent log in, and prints each page that it wants opened.

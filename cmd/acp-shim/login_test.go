@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"acp-shim/internal/login"
+	"acp-shim/internal/status"
+	"acp-shim/proxy"
 )
 
 const (
@@ -75,7 +77,7 @@ func TestLoginPage(t *testing.T) {
 			c.call("initialize", helloParams)
 			r := c.call("authenticate", oauthPersona)
 			p, ok := login.Find([]byte(r.Get("error.message").Str))
-			if !ok || r.Get("error.code").Int() != -32000 || !strings.Contains(r.Get("error.message").Str, fmt.Sprintf("ssh -N -L %d:127.0.0.1:%d ", p.Port, p.Port)) {
+			if !ok || r.Get("error.code").Int() != proxy.CodeInternal || !strings.Contains(r.Get("error.message").Str, fmt.Sprintf("ssh -N -L %d:127.0.0.1:%d ", p.Port, p.Port)) {
 				t.Fatalf("authenticate was answered %s", r.Raw)
 			}
 			c.awaitErr("acp-shim: " + p.Advice()[:20])
@@ -129,15 +131,40 @@ func TestLoginPageWithABrowser(t *testing.T) {
 	}
 }
 
-// TestLoginWaitsForAProcessThatEnds has the second authenticate answered, too.
-func TestLoginWaitsForAProcessThatEnds(t *testing.T) {
+// TestLoginGivenUp has the second authenticate answered by what the agent says to the
+// first one.
+func TestLoginGivenUp(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	c := s.start(append([]string{s.shim, "--profile=agy", "--"}, s.sim("rc01", "--login", "none", "--login-url", "nowhere", "--login-window", "5s")...), headless...)
+	c := s.start(append([]string{s.shim, "--profile=agy", "--"}, s.sim("rc01", "--login", "none", "--login-url", "nowhere", "--login-window", "8s")...), headless...)
 	c.call("initialize", helloParams)
 	c.call("authenticate", oauthPersona)
 	again := c.request("authenticate", oauthPersona)
 	if r := c.answerTo(again); !strings.Contains(r.Get("error.message").Str, "Timed out") {
+		t.Errorf("it came to %s", r.Raw)
+	}
+}
+
+// TestLoginWaitsForAProcessThatEnds has the second authenticate answered, too, where
+// nobody is left who could say what became of the first one.
+func TestLoginWaitsForAProcessThatEnds(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	c := s.start(append([]string{s.shim, "--profile=agy", "--"}, s.sim("rc01", "--login", "none", "--login-url", "nowhere")...), headless...)
+	c.call("initialize", helloParams)
+	c.call("authenticate", oauthPersona)
+	again := c.request("authenticate", oauthPersona)
+	c.call("session/list", `{}`) // it has come to the shim before this
+	s.become("the agent's process", func(list []status.Shim) bool {
+		if len(list) == 0 || list[0].Status == nil || len(list[0].Status.Processes) == 0 {
+			return false
+		}
+		if err := syscall.Kill(list[0].Status.Processes[0].PID, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		return true
+	})
+	if r := c.answerTo(again); r.Get("error.code").Int() != proxy.CodeInternal || r.Get("error.data.reason").Str != "login_lost" {
 		t.Errorf("it came to %s", r.Raw)
 	}
 }

@@ -1,12 +1,11 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"sync"
 
 	"github.com/tidwall/gjson"
 
+	"acp-shim/internal/login"
 	"acp-shim/rewrite"
 )
 
@@ -32,7 +31,7 @@ func (l *loginWatch) start(s *shim) {
 		return
 	}
 	auth := func(text []byte) (string, error) { return gjson.GetBytes(text, "auth").Raw, nil }
-	text, _ := os.ReadFile(path)
+	text, _ := readSmall(path)
 	last, _ := auth(text)
 	l.watcher = rewrite.Watch(path, text, auth, func(now string) {
 		if now != last {
@@ -59,5 +58,5 @@ func agentSettings() string {
 	if home == "" {
 		return ""
 	}
-	return filepath.Join(home, "antigravity-acp", "settings.json")
+	return login.SettingsPath(home)
 }

@@ -6,14 +6,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 )
 
 // watchReading shows how far a long reading is, to somebody who waits at a terminal.
 // Where lines appear as they are read, those show it.
 func watchReading(path string, progress func() (done, size int64), silent bool) (stop func()) {
-	if !term.IsTerminal(2) || os.Getenv("TERM") == "dumb" || !silent && term.IsTerminal(1) {
+	if !showsBars(os.Stderr) || !silent && term.IsTerminal(1) {
 		return func() {}
 	}
 	over, ended := make(chan struct{}), make(chan struct{})
@@ -25,8 +24,7 @@ func watchReading(path string, progress func() (done, size int64), silent bool) 
 		case <-time.After(longTime):
 		}
 		_, size := progress()
-		bar := progressbar.NewOptions64(max(size, 1), progressbar.OptionSetWriter(os.Stderr), progressbar.OptionSetDescription(shown(path)),
-			progressbar.OptionShowBytes(true), progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(24), progressbar.OptionSetPredictTime(true))
+		bar := newBar(os.Stderr, max(size, 1), shown(path))
 		for tick := time.NewTicker(100 * time.Millisecond); ; {
 			select {
 			case <-over:

@@ -11,6 +11,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"acp-shim/internal/show"
 	"acp-shim/record"
 )
 
@@ -99,7 +100,11 @@ func (r redactCmd) one(redactor *record.Redactor, name string, in func() (io.Rea
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(report, "%s: %d frames, %d events; %d secrets were hunted for in all of it\n", shown(out), sum.Frames, sum.Events, sum.Hunted)
+	were := "were"
+	if sum.Hunted == 1 {
+		were = "was"
+	}
+	fmt.Fprintf(report, "%s: %s, %s; %s %s hunted for in all of it\n", shown(out), show.Count(int(sum.Frames), "frame"), show.Count(int(sum.Events), "event"), show.Count(int(sum.Hunted), "secret"), were)
 	if sum.Unhunted > 0 {
 		return fmt.Errorf("%d more secrets were replaced where they stood as such, but not looked for elsewhere; redact the capture in pieces", sum.Unhunted)
 	}
@@ -198,8 +203,8 @@ func (r redactCmd) write(from, name string, redact func(io.Writer) (record.Redac
 	}
 	if r.Force {
 		err = os.Rename(f.Name(), name)
-	} else if err = os.Link(f.Name(), name); err != nil && !errors.Is(err, os.ErrExist) {
-		err = os.Rename(f.Name(), name) // a file system without links
+	} else {
+		err = placeNew(f.Name(), name)
 	}
 	if err != nil {
 		return sum, fmt.Errorf("writing %s: %w", name, err)

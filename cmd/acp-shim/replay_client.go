@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"acp-shim/internal/agent"
+	"acp-shim/internal/show"
 	"acp-shim/proxy"
 	"acp-shim/record"
 	"acp-shim/replay"
@@ -140,11 +141,11 @@ func (c replayCmd) out() string {
 }
 
 func (c replayCmd) report(sum *replay.Summary, path string) {
-	fmt.Printf("sent      %d frames, %d of them requests: %d answered", sum.Sent, sum.Requests, sum.Answered)
+	fmt.Printf("sent      %s, %d of them requests: %d answered", show.Count(int(sum.Sent), "frame"), sum.Requests, sum.Answered)
 	if sum.Failed > 0 {
 		fmt.Printf(", %d with an error that was none in the recording", sum.Failed)
 	}
-	fmt.Printf("\nreceived  %d frames, %d of them requests", sum.Received, sum.Asked)
+	fmt.Printf("\nreceived  %s, %d of them requests", show.Count(int(sum.Received), "frame"), sum.Asked)
 	if sum.Unlike > 0 {
 		fmt.Printf(": %d that the recorded client was not asked", sum.Unlike)
 	}

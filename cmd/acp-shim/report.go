@@ -29,7 +29,8 @@ type reportCmd struct {
 func (reportCmd) Help() string {
 	return `One archive with what acp-shim doctor and acp-shim status say, the settings in effect, the end of the log, and the end of the newest
 capture: of those that the settings or a running shim write, if there are any. Secrets are replaced, also in a capture that was made
-with --record-raw, and the home directory is called ~. A capture holds a conversation: look through it before you send it to anybody.
+with --record-raw, and the home directory is called ~, but in the capture, which keeps its name. A capture
+holds a conversation: look through it before you send it to anybody.
 
   acp-shim report
   acp-shim report --capture ~/captures/today.jsonl -o bug.zip
@@ -97,9 +98,15 @@ func writeNew(name string, text []byte) error {
 	if err != nil {
 		return err
 	}
-	// Not a rename: that would replace what was put there meanwhile.
-	if err = os.Link(f.Name(), name); err != nil && !errors.Is(err, os.ErrExist) {
-		err = os.Rename(f.Name(), name) // a file system without links
+	return placeNew(f.Name(), name)
+}
+
+// placeNew gives a file that is whole its name. A rename would replace what was put
+// there meanwhile; the caller removes the file under its first name.
+func placeNew(half, name string) error {
+	err := os.Link(half, name)
+	if err != nil && !errors.Is(err, os.ErrExist) {
+		err = os.Rename(half, name) // a file system without links
 	}
 	return err
 }

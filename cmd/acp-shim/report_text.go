@@ -120,17 +120,12 @@ func (l *lineWriter) end() error {
 
 // printSettings prints what is set, and by whom.
 func printSettings(w io.Writer, set *settings.Settings) error {
-	b, err := json.MarshalIndent(struct {
+	return printPretty(w, struct {
 		File     string               `json:"file,omitempty"`
 		Agent    []string             `json:"agent,omitempty"`
 		Rules    int                  `json:"rulesBytes"`
 		Settings []settings.Effective `json:"settings"`
-	}{set.Config, set.Words, len(set.Rules), effective(set)}, "", "  ")
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(b, '\n'))
-	return err
+	}{set.Config, set.Words, len(set.Rules), effective(set)})
 }
 
 // tailOf is the end of a file, from the beginning of a line on.

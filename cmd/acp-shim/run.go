@@ -108,12 +108,7 @@ func expandHome(path string) string {
 	return path
 }
 
-func (s *shim) statePath() string {
-	if s.set.StateDir != "" {
-		return expandHome(s.set.StateDir)
-	}
-	return state.Path(os.Getenv)
-}
+func (s *shim) statePath() string { return stateDirOf(s.set.StateDir) }
 
 func (s *shim) logOptions() logs.Options {
 	opt := logs.Options{Stderr: os.Stderr, StderrLevel: slog.LevelError, JSON: s.set.LogFormat == "json"}

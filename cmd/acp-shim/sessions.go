@@ -33,7 +33,7 @@ type sessionsList struct {
 	ID        string `arg:"" optional:"" help:"Only sessions whose id, or the agent's id for it, begins like this."`
 	JSON      bool   `help:"Print JSON."`
 	Older     age    `placeholder:"DURATION" help:"Only sessions that were not used for that long (36h, 30d)."`
-	Forget    string `placeholder:"ID" xor:"forget" help:"Forget this session: what was set in it, and which conversation of the agent's it is."`
+	Forget    string `placeholder:"ID" xor:"forget" help:"Forget this session, by its id or how that begins: what was set in it, and which conversation of the agent's it is."`
 	ForgetAll bool   `xor:"forget" help:"Forget all that would be listed."`
 }
 
@@ -84,7 +84,7 @@ func (l sessionsList) Run() error {
 		if l.ID != "" || l.Agent != "" || l.Home != "" || l.Older > 0 {
 			what = "no such session"
 		}
-		fmt.Println(shown(what + " is remembered in " + dir.Path()))
+		fmt.Println(shown(what + " is remembered in " + tilde(dir.Path())))
 		return nil
 	}
 	return printSessions(os.Stdout, list, time.Now())
@@ -123,19 +123,35 @@ func (w sessionsWhere) entries(dir *state.Dir) ([]state.Entry, error) {
 	}
 	var list []state.Entry
 	for _, p := range places {
-		if w.Agent != "" && p.Agent != w.Agent || w.Home != "" && p.Home != oneName(w.Home) {
+		if w.Home != "" && p.Home != oneName(w.Home) {
 			continue
 		}
-		list = append(list, p.Entries()...)
+		for _, e := range p.Entries() {
+			if w.Agent == "" || w.Agent == e.Agent || w.Agent == e.Called {
+				list = append(list, e)
+			}
+		}
 	}
 	slices.SortFunc(list, state.Newest)
 	return list, nil
 }
 
-// named are the entries of a session, by its id or the agent's.
+// named are the entries of a session, by its id or the agent's; where none is called
+// just that, those whose id begins so.
 func named(list []state.Entry, id string) (found []state.Entry) {
+	if id == "" {
+		return nil
+	}
 	for _, e := range list {
 		if e.ID == id || e.Real == id {
+			found = append(found, e)
+		}
+	}
+	if found != nil {
+		return found
+	}
+	for _, e := range list {
+		if strings.HasPrefix(e.ID, id) || strings.HasPrefix(e.Real, id) {
 			found = append(found, e)
 		}
 	}
@@ -146,7 +162,7 @@ func (l sessionsList) forget(dir *state.Dir, list []state.Entry) error {
 	found := named(list, l.Forget)
 	switch len(found) {
 	case 0:
-		return failed(fmt.Errorf("no session %s is remembered in %s; see acp-shim sessions", l.Forget, dir.Path()))
+		return failed(fmt.Errorf("no session %s is remembered in %s; see acp-shim sessions", l.Forget, tilde(dir.Path())))
 	case 1:
 	default:
 		return failed(fmt.Errorf("%s means several sessions: %s; name one by the client's id, and its home with --home", l.Forget, whose(found)))
@@ -162,7 +178,7 @@ func (l sessionsList) forget(dir *state.Dir, list []state.Entry) error {
 
 // forgotten says what is lost with a record.
 func forgotten(e state.Entry) string {
-	text := fmt.Sprintf("forgot session %s (agent %s, home %s)", e.ID, orUnknown(e.Agent), homeText(e.Place))
+	text := fmt.Sprintf("forgot session %s (agent %s, home %s)", e.ID, agentText(e), homeText(e.Place))
 	var lost []string
 	if e.Model != "" {
 		lost = append(lost, "its model")
@@ -206,7 +222,7 @@ func forgetAll(list []state.Entry) error {
 func whose(list []state.Entry) string {
 	var texts []string
 	for _, e := range list {
-		texts = append(texts, fmt.Sprintf("%s (agent %s, home %s)", e.ID, orUnknown(e.Agent), homeText(e.Place)))
+		texts = append(texts, fmt.Sprintf("%s (agent %s, home %s)", e.ID, agentText(e), homeText(e.Place)))
 	}
 	return strings.Join(texts, ", ")
 }
@@ -223,6 +239,6 @@ func afterInUse(err error) string {
 // failed prints an error and makes 1 the exit code: what was asked for was
 // understood, and could not be done.
 func failed(err error) error {
-	complain(errors.New(shown(err.Error())))
+	complain(errors.New(shown(tildes(err.Error()))))
 	return exitCode(1)
 }

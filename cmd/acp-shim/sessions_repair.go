@@ -16,7 +16,7 @@ import (
 
 type sessionsRepair struct {
 	sessionsWhere
-	ID      string `arg:"" help:"The session's id, the agent's id for it, or the path of the conversation's .db."`
+	ID      string `arg:"" help:"The session's id or how it begins, the agent's id for it, or the path of the conversation's .db."`
 	DryRun  bool   `help:"Only show what would be done."`
 	Unowned bool   `help:"You have made sure that no process has the conversation open; it counts only where that cannot be seen."`
 }
@@ -33,7 +33,7 @@ func (r sessionsRepair) Run() error {
 		return failed(err)
 	}
 	step := func(line string) { fmt.Println(shown(line)) }
-	step("conversation: " + file.Path)
+	step("conversation: " + tilde(file.Path))
 	if file.Home() == "" {
 		step("owner: it lies in no agent's home, so that no acp-shim can use it")
 	} else {
@@ -88,9 +88,9 @@ func (r sessionsRepair) find(dir *state.Dir) (file conversation.File, home strin
 	}
 	file, err = conversation.Find(home, id)
 	if errors.Is(err, conversation.ErrNone) {
-		known := "it is remembered in " + dir.Path()
+		known := "it is remembered in " + tilde(dir.Path())
 		if len(found) == 0 {
-			known = "nothing is remembered of it in " + dir.Path()
+			known = "nothing is remembered of it in " + tilde(dir.Path())
 		}
 		err = fmt.Errorf("session %s: %w; %s; see acp-shim sessions, or name the agent's home with --home", r.ID, err, known)
 	}

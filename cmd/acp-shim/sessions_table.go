@@ -39,36 +39,38 @@ func shown(text string) string {
 	return b.String()
 }
 
-// column is one of the table's; those that would be empty are left out.
+// column is one of the table's; those that would be empty are left out, but for those
+// that always stand.
 type column struct {
-	name string
-	of   func(e state.Entry) string
+	name   string
+	of     func(e state.Entry) string
+	always bool
 }
 
 func printSessions(w io.Writer, list []state.Entry, now time.Time) error {
 	columns := []column{
-		{"SESSION", func(e state.Entry) string { return e.ID }},
+		{"SESSION", func(e state.Entry) string { return e.ID }, true},
 		{"AGENT'S ID", func(e state.Entry) string {
 			if e.Real == e.ID {
 				return ""
 			}
 			return e.Real
-		}},
-		{"AGENT", func(e state.Entry) string { return orUnknown(e.Agent) }},
-		{"HOME", func(e state.Entry) string { return homeText(e.Place) }},
-		{"CWD", func(e state.Entry) string { return tilde(e.Cwd) }},
-		{"MODEL", func(e state.Entry) string { return e.Model }},
-		{"MODE", func(e state.Entry) string { return e.Mode }},
-		{"OPTIONS", optionsText},
-		{"LAST USE", func(e state.Entry) string { return ago(now.Sub(e.Used)) }},
-		{"IN USE BY", func(e state.Entry) string { return e.Owner }},
+		}, false},
+		{"AGENT", func(e state.Entry) string { return agentText(e) }, true},
+		{"HOME", func(e state.Entry) string { return homeText(e.Place) }, true},
+		{"CWD", func(e state.Entry) string { return tilde(e.Cwd) }, false},
+		{"MODEL", func(e state.Entry) string { return e.Model }, true},
+		{"MODE", func(e state.Entry) string { return e.Mode }, true},
+		{"OPTIONS", optionsText, false},
+		{"LAST USE", func(e state.Entry) string { return ago(now.Sub(e.Used)) }, true},
+		{"IN USE BY", func(e state.Entry) string { return e.Owner }, false},
 	}
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	var used []column
 	var names []string
 	for _, c := range columns {
 		for _, e := range list {
-			if c.of(e) != "" {
+			if c.always || c.of(e) != "" {
 				used, names = append(used, c), append(names, c.name)
 				break
 			}
@@ -86,6 +88,9 @@ func printSessions(w io.Writer, list []state.Entry, now time.Time) error {
 }
 
 func orUnknown(name string) string { return cmp.Or(name, "unknown") }
+
+// agentText is what the agent calls itself, else the name under which it is kept.
+func agentText(e state.Entry) string { return cmp.Or(e.Called, orUnknown(e.Agent)) }
 
 func homeText(p state.Place) string { return orUnknown(tilde(p.Home)) }
 
@@ -115,6 +120,32 @@ func tilde(path string) string {
 		return "~"
 	}
 	return path
+}
+
+// tildes shortens the paths in the user's home that a text has in it.
+func tildes(text string) string {
+	home, err := os.UserHomeDir()
+	if err != nil || len(home) < 2 {
+		return text
+	}
+	var b strings.Builder
+	for {
+		before, after, found := strings.Cut(text, home)
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		last, _ := utf8.DecodeLastRuneInString(before)
+		next, _ := utf8.DecodeRuneInString(after)
+		begins := before == "" || strings.ContainsRune(" \"'(=:", last)
+		ends := after == "" || next == filepath.Separator || strings.ContainsRune(" \"'),:;", next)
+		if begins && ends {
+			b.WriteByte('~')
+		} else {
+			b.WriteString(home)
+		}
+		text = after
+	}
 }
 
 // ago is how long something is past, in words.
@@ -149,7 +180,7 @@ type sessionJSON struct {
 func printSessionsJSON(w io.Writer, list []state.Entry) error {
 	all := []sessionJSON{}
 	for _, e := range list {
-		s := sessionJSON{ID: e.ID, AgentID: e.Real, Agent: e.Agent, Home: e.Home, Cwd: e.Cwd,
+		s := sessionJSON{ID: e.ID, AgentID: e.Real, Agent: cmp.Or(e.Called, e.Agent), Home: e.Home, Cwd: e.Cwd,
 			Model: e.Model, Mode: e.Mode, LastUse: e.Used.UTC().Truncate(time.Second), InUse: e.Owner != ""}
 		s.PID, _ = strconv.Atoi(strings.TrimPrefix(e.Owner, "pid ")) // not every owner says its pid
 		for _, o := range e.Options {
@@ -160,12 +191,7 @@ func printSessionsJSON(w io.Writer, list []state.Entry) error {
 		}
 		all = append(all, s)
 	}
-	b, err := json.MarshalIndent(all, "", "  ")
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(escaped(b), '\n'))
-	return err
+	return printPretty(w, all)
 }
 
 // escaped writes what a terminal should not have, and JSON allows, as \u.

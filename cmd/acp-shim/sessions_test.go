@@ -153,7 +153,7 @@ func TestSessionsBeforeAny(t *testing.T) {
 	if err := os.Remove(r.dir.Path()); err != nil {
 		t.Fatal(err)
 	}
-	out := r.says("", 0, "no session is remembered in "+r.dir.Path())
+	out := r.says("", 0, "no session is remembered in ~"+strings.TrimPrefix(r.dir.Path(), r.home))
 	if strings.Count(out, "\n") != 1 {
 		t.Errorf("it says %q", out)
 	}
@@ -170,7 +170,7 @@ func TestSessionsOfAnUnknownHome(t *testing.T) {
 	if len(abouts) != 1 || os.Remove(abouts[0]) != nil {
 		t.Fatalf("there are %q", abouts)
 	}
-	if out := r.says("", 0); !regexp.MustCompile(`(?m)^s +unknown +unknown +just now`).MatchString(out) {
+	if out := r.says("", 0); !regexp.MustCompile(`(?m)^s +unknown +unknown +- +- +just now`).MatchString(out) {
 		t.Errorf("got\n%s", out)
 	}
 }
@@ -213,6 +213,11 @@ func TestSessionsForget(t *testing.T) {
 	release()
 	r.says("--forget=its", 0, "forgot session s (agent agy, home /one): its model, that it is the agent's its", "own conversations are untouched")
 	r.says("--forget=it", 1, "no session it is remembered")
+	r.save("/two", proxy.Record{ID: "beef", Agent: "other-acp"})
+	r.save("/two", proxy.Record{ID: "bead"})
+	r.says("--forget=be", 1, "be means several sessions", "beef (agent other-acp, home /two)", "bead (agent agy, home /two)")
+	r.says("--forget=bee", 0, "forgot session beef")
+	r.says("--forget=b", 0, "forgot session bead")
 	r.says("--forget=s --forget-all", 2)
 	r.says("--forget-all --older=30d", 0, "0 forgotten, 0 kept")
 	r.says("--forget-all", 0, "forgot session t", "forgot session u", "2 forgotten")
@@ -245,16 +250,18 @@ func TestRepairFindsTheSession(t *testing.T) {
 	for args, path := range map[string]string{
 		"s":                                conversation.Dir(one) + "/its.db",
 		"its":                              conversation.Dir(one) + "/its.db",
+		"it":                               conversation.Dir(one) + "/its.db",
+		"m":                                conversation.Dir(two) + "/mine.db",
 		"mine":                             conversation.Dir(two) + "/mine.db",
 		"both --home=" + two:               conversation.Dir(two) + "/both.db",
 		conversation.Dir(two) + "/mine.db": conversation.Dir(two) + "/mine.db",
 		r.home + "/else.db":                r.home + "/else.db",
 	} {
-		r.says("repair "+args, 1, "conversation: "+path+"\n", "sqlite3 is needed", "apt install sqlite3",
+		r.says("repair "+args, 1, "conversation: "+strings.Replace(path, r.home, "~", 1)+"\n", "sqlite3 is needed", "apt install sqlite3",
 			"cd '"+strings.ReplaceAll(filepath.Dir(path), "'", `'\''`)+"'\n", "'UPDATE steps SET status=5 WHERE status=2'")
 	}
 	r.says("repair both", 1, "means several sessions")
-	r.says("repair none", 1, "no such conversation", conversation.Dir(two)+"/none.db is not there", "nothing is remembered of it")
+	r.says("repair none", 1, "no such conversation", strings.Replace(conversation.Dir(two), r.home, "~", 1)+"/none.db is not there", "nothing is remembered of it")
 	r.says("repair "+r.home+"/none.db", 1, "no such conversation")
 
 	// Nobody may use it meanwhile, by whatever name.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -53,6 +54,7 @@ func (c setupCmd) Run() error {
 		return err
 	}
 	if text, where, ok := client.Snippet(r); ok {
+		c.warnMissing(append([]string{r.Shim, "--"}, r.Agent...))
 		if c.Write {
 			return fmt.Errorf("the configuration of %s is a program, which the shim does not change; put it in by hand: acp-shim setup %s", client.Title, client.Name)
 		}
@@ -66,6 +68,7 @@ func (c setupCmd) Run() error {
 	if err != nil {
 		return failed(err)
 	}
+	c.warnMissing(p.Now)
 	if c.Write {
 		return c.write(p)
 	}
@@ -96,6 +99,19 @@ func (c setupCmd) request() (editors.Request, error) {
 	return r, nil
 }
 
+// warnMissing tells of an agent in an entry that is not there.
+func (c setupCmd) warnMissing(command []string) {
+	path := editors.Missing(command)
+	if path == "" {
+		return
+	}
+	do := "leave --agent out to use the installed one"
+	if c.Agent == "" {
+		do = "name one that is there with --agent, or take -- and what is behind it out of the entry to use the installed one"
+	}
+	fmt.Fprintln(os.Stderr, "acp-shim: warning:", shown("the agent "+tilde(path)+" is not there; "+do))
+}
+
 // shimPath is the name by which the shim is started later: the one that the user
 // calls it by, since what that is a link to may have a version in it.
 func shimPath() (path, warning string, err error) {
@@ -113,10 +129,15 @@ func shimPath() (path, warning string, err error) {
 	}
 	real := oneName(path)
 	temp := oneName(os.TempDir())
+	within := func(path, dir string) bool { return strings.HasPrefix(path, dir+string(filepath.Separator)) }
+	// A home may itself be below a temporary directory; what is in it stays as long as all else.
+	home, herr := os.UserHomeDir()
+	home = oneName(home)
+	atHome := herr == nil && within(home, temp) && within(real, home)
 	switch {
 	case strings.Contains(real, string(filepath.Separator)+"go-build"):
 		warning = path + " is what go run has built, and will be gone; build one to stay: go build -o ~/.local/bin/acp-shim ./cmd/acp-shim"
-	case strings.HasPrefix(real, temp+string(filepath.Separator)), strings.HasPrefix(path, temp+string(filepath.Separator)):
+	case !atHome && (within(real, temp) || within(path, temp)):
 		warning = path + " is in a temporary directory; put it into one to stay, such as ~/.local/bin, and run it from there"
 	}
 	return path, warning, nil
@@ -160,6 +181,12 @@ func (c setupCmd) overview() error {
 		if f.Problem != "" {
 			fmt.Println(shown(f.Name + ": " + f.Problem))
 		}
+		for _, path := range f.Missing {
+			fmt.Println(shown(f.Name + ": the agent " + tilde(path) + " is not there"))
+		}
+	}
+	if !slices.ContainsFunc(list, func(f editors.Found) bool { return f.State != editors.Absent }) {
+		fmt.Println("none of these was found here; acp-shim setup NAME shows the change all the same")
 	}
 	return nil
 }

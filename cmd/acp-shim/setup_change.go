@@ -73,7 +73,7 @@ func (c setupCmd) again(flag string) string {
 
 // say prints a line with its name in front.
 func (p *painter) say(name, text string) {
-	p.line(p.paint("1", fmt.Sprintf("%-9s", name+":")) + shown(text))
+	p.line(p.paint(bold, fmt.Sprintf("%-9s", name+":")) + shown(text))
 }
 
 // show prints the change without making it.
@@ -89,15 +89,22 @@ func (c setupCmd) show(p *editors.Plan) error {
 		return nil
 	}
 	out.line("")
-	for line := range strings.Lines(p.Diff()) {
+	// What somebody has to put in by hand is no diff where there is nothing to differ from.
+	whole := !p.Client.Writes && p.Before == nil
+	text := p.Diff()
+	if whole {
+		text = string(p.After)
+	}
+	for line := range strings.Lines(text) {
 		line = shownDiff(line)
 		switch {
+		case whole:
 		case strings.HasPrefix(line, "+"):
-			line = out.paint("32", line)
+			line = out.paint(green, line)
 		case strings.HasPrefix(line, "-"):
-			line = out.paint("31", line)
+			line = out.paint(red, line)
 		case strings.HasPrefix(line, "@@"):
-			line = out.paint("36", line)
+			line = out.paint(cyan, line)
 		}
 		out.line(line)
 	}

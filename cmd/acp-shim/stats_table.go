@@ -192,7 +192,11 @@ func (t *tables) totals(x *stats.Totals) {
 		if to == "nobody" {
 			to = "✗"
 		}
-		say("Traffic", fmt.Sprintf("%6s → %-6s %8s frames %8s", e.From, to, number(e.Frames), show.Bytes(e.Bytes)))
+		frames := "frames"
+		if e.Frames == 1 {
+			frames = "frame "
+		}
+		say("Traffic", fmt.Sprintf("%6s → %-6s %8s %s %8s", e.From, to, number(e.Frames), frames, show.Bytes(e.Bytes)))
 	}
 	if x.Changed > 0 {
 		say("Changed", show.Count(int(x.Changed), "frame"))
@@ -231,7 +235,7 @@ func (t *tables) totals(x *stats.Totals) {
 		say("Stalls", fmt.Sprint(x.Stalls))
 	}
 	if x.Gaps > 0 {
-		say("Lost", t.paint(red, fmt.Sprintf("%s: %d frames and %d events, %s", show.Count(int(x.Gaps), "gap"), x.LostFrames, x.LostEvents, show.Bytes(x.LostBytes))))
+		say("Lost", t.paint(red, fmt.Sprintf("%s: %s and %s, %s", show.Count(int(x.Gaps), "gap"), show.Count(int(x.LostFrames), "frame"), show.Count(int(x.LostEvents), "event"), show.Bytes(x.LostBytes))))
 	}
 	if x.Damaged > 0 {
 		say("Damaged", t.paint(red, show.Count(int(x.Damaged), "line")))

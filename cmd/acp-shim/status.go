@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -10,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"acp-shim/internal/show"
 	"acp-shim/internal/state"
 	"acp-shim/internal/status"
 )
@@ -79,12 +79,7 @@ func printStatusJSON(w io.Writer, list []status.Shim) error {
 	if list == nil {
 		list = []status.Shim{}
 	}
-	b, err := json.MarshalIndent(list, "", "  ")
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(escaped(b), '\n'))
-	return err
+	return printPretty(w, list)
 }
 
 // printShim prints one block.
@@ -131,7 +126,7 @@ func printShim(p *painter, shim status.Shim, now time.Time) {
 		processes += "; now " + strings.Join(list, ", ")
 	}
 	row("processes", processes)
-	row("loads", fmt.Sprintf("%d by the client, %d by the shim, %s", s.Counts.Loads, s.Counts.Restores, plural(s.Counts.Reconnects, "reconnect")))
+	row("loads", fmt.Sprintf("%d by the client, %d by the shim, %s", s.Counts.Loads, s.Counts.Restores, show.Count(s.Counts.Reconnects, "reconnect")))
 	if s.Recording != "" {
 		row("recording", shown(tilde(s.Recording)))
 	}
@@ -178,6 +173,8 @@ func cancelText(p *painter, c status.Cancel) string {
 
 func tokensText(p *painter, s *status.Status) string {
 	switch {
+	case s.Tokens.Reported && s.Tokens.Context:
+		return p.paint(yellow, "only how full the context is") + ", in " + shown(s.Tokens.Where)
 	case s.Tokens.Reported:
 		return p.paint(green, "available") + ", in " + shown(s.Tokens.Where)
 	case s.Turns.Done == 0:
@@ -187,7 +184,7 @@ func tokensText(p *painter, s *status.Status) string {
 }
 
 func sessionText(p *painter, s status.Session, now time.Time) string {
-	text := shown(s.ID) + "  " + plural(s.Turns, "turn")
+	text := shown(s.ID) + "  " + show.Count(s.Turns, "turn")
 	if s.Running && s.Since != nil {
 		text += ", " + p.paint(cyan, "one runs for "+lasted(now.Sub(*s.Since)))
 	}
@@ -195,7 +192,7 @@ func sessionText(p *painter, s status.Session, now time.Time) string {
 		text += fmt.Sprintf(", agent #%d", s.Agent)
 	}
 	if s.Reconnects > 0 {
-		text += ", " + plural(s.Reconnects, "reconnect")
+		text += ", " + show.Count(s.Reconnects, "reconnect")
 	}
 	if s.Cwd != "" {
 		text += "  " + shown(tilde(s.Cwd))
@@ -215,13 +212,6 @@ func eventText(p *painter, e status.Event) string {
 		text += "  " + shown(e.Text)
 	}
 	return text
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // lasted is a duration as people say it.

@@ -25,10 +25,10 @@ func (s *shim) feedStatus(taps []proxy.Tap, policy func([]byte) proxy.Policy) ([
 			var n cancelshim.Count
 			return s.chain.facts.of(factCancel, build, &n) && n.Known()
 		},
-		Tokens: func(build string) (string, bool) {
+		Tokens: func(build string) status.Tokens {
 			var first usage.First
 			ok := s.chain.facts.of(factUsage, build, &first)
-			return first.Frame, ok
+			return status.Tokens{Reported: ok, Where: first.Frame, Context: first.Context()}
 		},
 		Open: func() (status.Sink, error) {
 			r, err := s.state.Begin()

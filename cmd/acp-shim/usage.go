@@ -97,14 +97,6 @@ func (c usageCmd) captures(b *book) error {
 	return nil
 }
 
-// stateDirOf is the state directory, by a flag or the environment.
-func stateDirOf(flag string) string {
-	if flag != "" {
-		return expandHome(flag)
-	}
-	return state.Path(os.Getenv)
-}
-
 // whenSince is the time that a --since means; the zero time for none.
 func whenSince(text string, now time.Time) (time.Time, error) {
 	if text == "" {

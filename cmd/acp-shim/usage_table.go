@@ -40,6 +40,10 @@ func (t *tables) usage(b *book, by, where string) {
 		}
 	}
 	t.write(line)
+	if b.all.Total == 0 {
+		t.write(t.paint(dim, "this agent reports only how full the context is"))
+	}
+	t.write(t.paint(dim, "turns without a report are not counted"))
 }
 
 // usageDays is the chart: a bar a day, its input light and its output full. Where an
