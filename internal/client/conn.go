@@ -345,7 +345,7 @@ func (c *Conn) lost(before string) error {
 	}
 	select {
 	case <-c.Process.StderrDone():
-	case <-time.After(50 * time.Millisecond):
+	case <-time.After(exitPatience):
 	}
 	e.Stderr = c.Process.Tail()
 	return e
