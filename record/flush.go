@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"slices"
 	"time"
 )
@@ -83,6 +84,7 @@ func (f *flusher) flush() {
 
 // drain writes all that is in the queue.
 func (f *flusher) drain() {
+	large := false
 	for f.take() {
 		f.learn()
 		f.rotate()
@@ -92,11 +94,16 @@ func (f *flusher) drain() {
 				f.line()
 			}
 			f.taken[i] = nil
+			large = large || len(c) > 4*largeFrame
 			f.w.mu.Lock()
 			f.w.queue.give(c)
 			f.w.mu.Unlock()
 		}
 		f.emit()
+	}
+	if large {
+		// The process lives as long as an editor, and such a frame may come once.
+		debug.FreeOSMemory()
 	}
 }
 
