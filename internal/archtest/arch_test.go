@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -134,5 +135,41 @@ func walk(t *testing.T, f func(dir, path string)) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestSecurityNamesTestsThatAreThere holds SECURITY.md to the tests that it names.
+func TestSecurityNamesTestsThatAreThere(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join("..", "..", "SECURITY.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]bool{}
+	err = filepath.WalkDir(filepath.Join("..", ".."), func(path string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() && (e.Name() == "node_modules" || e.Name() == ".git") {
+			return filepath.SkipDir
+		}
+		if strings.HasSuffix(path, "_test.go") {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			for _, m := range regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)`).FindAllSubmatch(text, -1) {
+				tests[string(m[1])] = true
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile(`\b(?:Test|Fuzz)[A-Z]\w+`).FindAllString(string(b), -1)
+	if len(named) < 10 {
+		t.Errorf("only %d tests are named", len(named))
+	}
+	for _, name := range named {
+		if !tests[name] {
+			t.Errorf("there is no %s", name)
+		}
 	}
 }
