@@ -155,6 +155,9 @@ func (c *Core) record(s *Session) Record {
 	if s.real != s.id {
 		rec.Real = s.real
 	}
+	if s.agent != nil {
+		rec.Agent = s.agent.name
+	}
 	var m Message
 	m.Parse(s.open)
 	if cwd, ok := m.At(m.Params, "cwd"); ok {

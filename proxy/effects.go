@@ -45,6 +45,8 @@ type Record struct {
 	Real string `json:"real,omitempty"`
 	// Cwd is the working directory it was opened with.
 	Cwd string `json:"cwd,omitempty"`
+	// Agent is what the agent calls itself, "" where it does not say.
+	Agent string `json:"agent,omitempty"`
 	// Config are the frames' params with which the client has set the model,
 	// the mode and other options, in the order in which they were last set.
 	Config []Setting `json:"config,omitempty"`

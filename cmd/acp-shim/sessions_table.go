@@ -137,7 +137,7 @@ func tildes(text string) string {
 		}
 		last, _ := utf8.DecodeLastRuneInString(before)
 		next, _ := utf8.DecodeRuneInString(after)
-		begins := before == "" || strings.ContainsRune(" \"'(=:", last)
+		begins := before == "" || strings.ContainsRune(" \"(:", last) // a shell knows no ~ in quotes, or behind a flag's =
 		ends := after == "" || next == filepath.Separator || strings.ContainsRune(" \"'),:;", next)
 		if begins && ends {
 			b.WriteByte('~')

@@ -127,20 +127,26 @@ func shimPath() (path, warning string, err error) {
 			path = called
 		}
 	}
-	real := oneName(path)
-	temp := oneName(os.TempDir())
+	home, err := os.UserHomeDir()
+	if err == nil {
+		home = oneName(home)
+	}
+	return path, fleeting(path, oneName(path), oneName(os.TempDir()), home), nil
+}
+
+// fleeting warns of a shim, by its path and what that is a link to, that will not stay
+// where it is. A home may itself be below the temporary directory; what is in it stays
+// as long as all else there. home is "" where there is none.
+func fleeting(path, real, temp, home string) string {
 	within := func(path, dir string) bool { return strings.HasPrefix(path, dir+string(filepath.Separator)) }
-	// A home may itself be below a temporary directory; what is in it stays as long as all else.
-	home, herr := os.UserHomeDir()
-	home = oneName(home)
-	atHome := herr == nil && within(home, temp) && within(real, home)
+	atHome := home != "" && within(home, temp) && within(real, home)
 	switch {
 	case strings.Contains(real, string(filepath.Separator)+"go-build"):
-		warning = path + " is what go run has built, and will be gone; build one to stay: go build -o ~/.local/bin/acp-shim ./cmd/acp-shim"
+		return path + " is what go run has built, and will be gone; build one to stay: go build -o ~/.local/bin/acp-shim ./cmd/acp-shim"
 	case !atHome && (within(real, temp) || within(path, temp)):
-		warning = path + " is in a temporary directory; put it into one to stay, such as ~/.local/bin, and run it from there"
+		return path + " is in a temporary directory; put it into one to stay, such as ~/.local/bin, and run it from there"
 	}
-	return path, warning, nil
+	return ""
 }
 
 func (c setupCmd) overview() error {

@@ -17,7 +17,7 @@ func TestTildes(t *testing.T) {
 		`"/home/me/a"`:                   `"~/a"`,
 		"/home/melanie/a":                "/home/melanie/a",
 		"/mnt/home/me/a":                 "/mnt/home/me/a",
-		"A=/home/me/a":                   "A=~/a",
+		"A=/home/me/a":                   "A=/home/me/a",
 	} {
 		if got := tildes(filepath.FromSlash(text)); got != filepath.FromSlash(want) {
 			t.Errorf("%q: %q, want %q", text, got, want)
