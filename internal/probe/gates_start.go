@@ -59,11 +59,18 @@ func memory(t *trial) {
 	if a.Error.Exists() {
 		with = "without a session"
 	}
-	text := fmt.Sprintf("%d MiB in %d processes, %s", all>>20, len(list), with)
+	text := fmt.Sprintf("%d MiB in %s, %s", all>>20, processes(len(list)), with)
 	t.fact("processes", "%d %s", len(list), with)
 	t.prove(p, a.Index)
 	if all > memoryLimit {
 		t.fallback("%s: end processes that are idle", text)
 	}
 	t.pass("%s", text)
+}
+
+func processes(n int) string {
+	if n == 1 {
+		return "1 process"
+	}
+	return fmt.Sprintf("%d processes", n)
 }
