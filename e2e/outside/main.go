@@ -47,7 +47,7 @@ func run(capture string, agent []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	tokens := usage.New(nil)
+	tokens := usage.New(usage.Options{})
 	id := rand.Text()
 	loop := proxy.New(proxy.Config{
 		Options: proxy.Options{
