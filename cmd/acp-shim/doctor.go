@@ -204,10 +204,11 @@ func newDoctorPrinter(f *os.File) *doctorPrinter {
 	return &doctorPrinter{painter: newPainter(f), width: doctorWidth(f)}
 }
 
-// doctorWidth is how wide its lines are: 80 where there is no terminal to ask.
+// doctorWidth is how wide its lines are. What no terminal shows is for a program,
+// which wants a line each.
 func doctorWidth(f *os.File) int {
 	if os.Getenv("COLUMNS") == "" && !term.IsTerminal(int(f.Fd())) {
-		return 80
+		return 0
 	}
 	return columns()
 }
