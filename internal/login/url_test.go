@@ -21,6 +21,7 @@ func TestFind(t *testing.T) {
 		{"a page that leads back to a server", "https://x.example/a?response_type=code&client_id=x&redirect_uri=https%3A%2F%2Fy.example%2F", "https://x.example/a?response_type=code&client_id=x&redirect_uri=https%3A%2F%2Fy.example%2F", 0},
 		{"any link", "https://example.com/?redirect_uri=http%3A%2F%2F127.0.0.1%3A1%2F", "", 0},
 		{"a name in it", "https://user@x.example/a?response_type=code&client_id=x&redirect_uri=http%3A%2F%2F127.0.0.1%3A1%2F", "", 0},
+		{"longer than any", page + strings.Repeat("x", maxURL), "", 0},
 		{"nothing", "Opening in existing browser session.", "", 0},
 		{"no https", "http" + page[5:], "", 0},
 		{"a port that is none", "https://x.example/a?response_type=code&client_id=x&redirect_uri=http%3A%2F%2F127.0.0.1%3A99999%2F", "https://x.example/a?response_type=code&client_id=x&redirect_uri=http%3A%2F%2F127.0.0.1%3A99999%2F", 0},

@@ -1,0 +1,70 @@
+package proxy
+
+import (
+	"bytes"
+	"sync"
+	"testing"
+	"time"
+
+	"acp-shim/internal/wire"
+)
+
+// gate is a peer that takes nothing until it is opened.
+type gate struct {
+	open chan struct{}
+	mu   sync.Mutex
+	got  []byte
+}
+
+func (g *gate) Write(b []byte) (int, error) {
+	<-g.open
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.got = append(g.got, b...)
+	return len(b), nil
+}
+
+// TestLargeLinesWaitInOrder has lines that are not copied wait beside those that are,
+// for a peer that takes nothing at first.
+func TestLargeLinesWaitInOrder(t *testing.T) {
+	large := func(c byte) []byte { return append(bytes.Repeat([]byte{c}, wire.Alone), '\n') }
+	for name, lines := range map[string][][]byte{
+		"one":                   {large('a')},
+		"small before":          {[]byte("x\n"), large('a')},
+		"small behind":          {large('a'), []byte("x\n"), []byte("y\n")},
+		"two":                   {large('a'), large('b')},
+		"two, small between":    {large('a'), []byte("x\n"), large('b'), []byte("y\n")},
+		"as large as is copied": {large('a')[1:], large('b')},
+	} {
+		var mu sync.Mutex
+		g := &gate{open: make(chan struct{})}
+		closed := make(chan struct{})
+		o := newOutbox(&mu, g, -1)
+		o.onClose = func() { close(closed) }
+		go o.run()
+		var want []byte
+		for _, l := range lines {
+			want = append(want, l...)
+			mu.Lock()
+			o.put(l)
+			o.flush()
+			mu.Unlock()
+		}
+		mu.Lock()
+		waiting := o.waiting()
+		o.end()
+		mu.Unlock()
+		if waiting != len(want) {
+			t.Errorf("%s: %d of %d bytes wait", name, waiting, len(want))
+		}
+		close(g.open)
+		select {
+		case <-closed:
+		case <-time.After(patience):
+			t.Fatalf("%s: it does not end", name)
+		}
+		if !bytes.Equal(g.got, want) {
+			t.Errorf("%s: %d bytes came, and not the %d that were put", name, len(g.got), len(want))
+		}
+	}
+}
