@@ -269,24 +269,30 @@ func memberNames(o gjson.Result) string {
 	return strings.Join(names, ", ")
 }
 
-func closes(t *trial) {
-	p := t.borrow()
-	id, made := t.session(p)
-	call := p.conn.Request("session/close", of(id))
+// asks sends session/close or session/delete, which an agent need not offer, and is
+// the figure of an agent that has done it.
+func (t *trial) asks(p *peer, what, id string) string {
+	call := p.conn.Request("session/"+what, of(id))
 	a := t.await(p, call, t.opt.Timeout)
 	t.prove(p, call.Index, a.Index)
-	offered := p.can("sessionCapabilities.close")
+	offered := p.can("sessionCapabilities." + what)
 	switch {
 	case missing(a) && !offered:
-		t.skip(WhyNotOffered, "the agent does not offer session/close, nor know it")
+		t.skip(WhyNotOffered, "the agent does not offer session/%s, nor know it", what)
 	case a.Error.Exists():
 		t.fail("refused: %s", describe(a.Error))
 	}
-	text := "answered"
-	if !offered {
-		text += ", though it is not among its capabilities"
-		t.fact("offered", "no")
+	if offered {
+		return "answered"
 	}
+	t.fact("offered", "no")
+	return "answered, though it is not among its capabilities"
+}
+
+func closes(t *trial) {
+	p := t.borrow()
+	id, made := t.session(p)
+	text := t.asks(p, "close", id)
 	// A session that is gone cannot be set anything.
 	c := choicesOf(made).mode
 	if c.id == "" {
@@ -296,7 +302,7 @@ func closes(t *trial) {
 	if c.option {
 		method, params = "session/set_config_option", setOption(id, c.id, c.current)
 	}
-	call = p.conn.Request(method, params)
+	call := p.conn.Request(method, params)
 	after := t.await(p, call, t.opt.Timeout)
 	t.prove(p, call.Index, after.Index)
 	if !after.Error.Exists() {
@@ -336,21 +342,7 @@ func deletes(t *trial) {
 	if t.opt.Live {
 		t.tell(p, id, askHello)
 	}
-	offered := p.can("sessionCapabilities.delete")
-	call := p.conn.Request("session/delete", of(id))
-	a := t.await(p, call, t.opt.Timeout)
-	t.prove(p, call.Index, a.Index)
-	switch {
-	case !offered && missing(a):
-		t.skip(WhyNotOffered, "the agent does not offer session/delete, nor know it")
-	case a.Error.Exists():
-		t.fail("refused: %s", describe(a.Error))
-	}
-	text := "answered"
-	if !offered {
-		text += ", though it is not among its capabilities"
-		t.fact("offered", "no")
-	}
+	text := t.asks(p, "delete", id)
 	sessions := t.listed(p)
 	if _, there := sessions[id]; there {
 		t.fact("after it", "still listed")
