@@ -74,15 +74,21 @@ func relay(dst, src *os.File) {
 	}
 }
 
-// copyMain is what comes to mind first.
-func copyMain(argv []string) {
-	cmd := exec.Command(argv[0], argv[1:]...)
-	in, _ := cmd.StdinPipe()
-	out, _ := cmd.StdoutPipe()
+// startAgent starts the agent as most relays do, with os/exec's pipes.
+func startAgent(argv []string) (cmd *exec.Cmd, in io.WriteCloser, out io.Reader) {
+	cmd = exec.Command(argv[0], argv[1:]...)
+	in, _ = cmd.StdinPipe()
+	out, _ = cmd.StdoutPipe()
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		panic(err)
 	}
+	return cmd, in, out
+}
+
+// copyMain is what comes to mind first.
+func copyMain(argv []string) {
+	cmd, in, out := startAgent(argv)
 	var wg sync.WaitGroup
 	wg.Go(func() { io.Copy(os.Stdout, out) })
 	io.Copy(in, os.Stdin)
@@ -93,13 +99,7 @@ func copyMain(argv []string) {
 
 // linesMain decodes and encodes every frame.
 func linesMain(argv []string) {
-	cmd := exec.Command(argv[0], argv[1:]...)
-	in, _ := cmd.StdinPipe()
-	out, _ := cmd.StdoutPipe()
-	cmd.Stderr = os.Stderr
-	if err := cmd.Start(); err != nil {
-		panic(err)
-	}
+	cmd, in, out := startAgent(argv)
 	pass := func(dst io.Writer, src io.Reader) {
 		r := bufio.NewReaderSize(src, 64<<10)
 		for {

@@ -6,20 +6,13 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"os/exec"
 
 	acp "github.com/coder/acp-go-sdk"
 )
 
 // sdkMain is a relay of two of acp-go-sdk's connections.
 func sdkMain(argv []string) {
-	cmd := exec.Command(argv[0], argv[1:]...)
-	in, _ := cmd.StdinPipe()
-	out, _ := cmd.StdoutPipe()
-	cmd.Stderr = os.Stderr
-	if err := cmd.Start(); err != nil {
-		panic(err)
-	}
+	cmd, in, out := startAgent(argv)
 	var client, agent *acp.Connection
 	pass := func(to **acp.Connection) acp.MethodHandler {
 		return func(ctx context.Context, method string, params json.RawMessage) (any, *acp.RequestError) {
