@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"io"
@@ -20,8 +19,8 @@ type instance struct {
 	contender
 	cmd *exec.Cmd
 	in  *os.File
-	out *bufio.Reader
-	raw *os.File // what out reads
+	out *os.File
+	buf []byte
 	id  int
 
 	gaveUp bool
@@ -56,13 +55,13 @@ func launch(c contender, over kind) (*instance, error) {
 	}
 	inR.Close()
 	outW.Close()
-	return &instance{contender: c, cmd: cmd, in: inW, out: bufio.NewReaderSize(outR, 1<<20), raw: outR}, nil
+	return &instance{contender: c, cmd: cmd, in: inW, out: outR, buf: make([]byte, 1<<20)}, nil
 }
 
 // ends are both ends of a pipe, or of a pair of sockets as Node gives its children.
 func ends(over kind) (r, w *os.File) {
 	if over == pipes {
-		return pipe()
+		return pipe(ofPipe)
 	}
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -73,11 +72,11 @@ func ends(over kind) (r, w *os.File) {
 
 func (i *instance) stop() {
 	i.in.Close()
-	i.raw.SetReadDeadline(time.Now().Add(2 * time.Second))
+	i.out.SetReadDeadline(time.Now().Add(2 * time.Second))
 	if _, err := io.Copy(io.Discard, i.out); err != nil {
 		i.cmd.Process.Kill()
 	}
-	i.raw.Close()
+	i.out.Close()
 	i.cmd.Wait()
 }
 
@@ -88,24 +87,34 @@ func (i *instance) call(method, params string) error {
 	if _, err := i.in.WriteString(line); err != nil {
 		return err
 	}
-	i.raw.SetReadDeadline(time.Now().Add(patience))
-	answer := []byte(`"id":` + strconv.Itoa(i.id) + `,"result"`)
-	start := true
+	i.out.SetReadDeadline(time.Now().Add(patience))
+	return i.answer(method)
+}
+
+// answer reads up to the answer of the last request, which is the last thing that
+// comes. It looks at the end of what a read brings, and at nothing else: it is the
+// programs between that are to be measured.
+func (i *instance) answer(method string) error {
+	want := []byte(`"id":` + strconv.Itoa(i.id))
+	kept := 0
 	for {
-		part, err := i.out.ReadSlice('\n')
-		if err == bufio.ErrBufferFull {
-			start = false // a large frame; it is no answer
-			continue
-		}
+		n, err := i.out.Read(i.buf[kept:])
 		if err != nil {
 			return fmt.Errorf("%s: %w", method, err)
 		}
-		if start && len(part) < 1<<16 && (bytes.Contains(part, answer) || bytes.Contains(part, []byte(`"id":`+strconv.Itoa(i.id))) && bytes.Contains(part, []byte(`"result"`))) {
-			return nil
+		read := i.buf[:kept+n]
+		tail := read[max(0, len(read)-lastWords):]
+		if k := bytes.LastIndex(tail, want); k >= 0 && tail[len(tail)-1] == '\n' {
+			if line := tail[bytes.LastIndexByte(tail[:k], '\n')+1:]; bytes.Contains(line, []byte(`"result"`)) {
+				return nil
+			}
 		}
-		start = true
+		kept = copy(i.buf, tail)
 	}
 }
+
+// lastWords is how far before the end of a read an answer may begin, in bytes.
+const lastWords = 4096
 
 func (i *instance) prompt(text string) error { return i.promptIn(session, text) }
 

@@ -58,7 +58,7 @@ func (s setting) shims() []contender {
 
 // contenders are the programs under comparison, the floor first.
 func (s setting) contenders() []contender {
-	list := []contender{s.under(floor, s.self, "__floor"), s.under("floor again", s.self, "__floor")}
+	list := []contender{s.under(floor, s.self, "__floor"), s.under("floor again", s.self, "__floor"), s.under("floor, pipes of 256 KiB", s.self, "__large")}
 	list = append(list, s.shims()...)
 	list = append(list, s.under("io.Copy and os/exec", s.self, "__copy"), s.under("a line at a time, encoding/json", s.self, "__lines"))
 	sdk := s.under("acp-go-sdk, two connections", s.self, "__sdk")

@@ -14,14 +14,17 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"slices"
 )
 
 func main() {
 	if len(os.Args) > 1 {
 		as := map[string]func(){
 			"__agent": agentMain,
-			"__floor": func() { floorMain(os.Args[2:]) },
+			"__floor": func() { floorMain(ofPipe, os.Args[2:]) },
+			"__large": func() { floorMain(largePipe, os.Args[2:]) },
 			"__copy":  func() { copyMain(os.Args[2:]) },
 			"__lines": func() { linesMain(os.Args[2:]) },
 			"__sdk":   func() { sdkMain(os.Args[2:]) },
@@ -38,6 +41,7 @@ func main() {
 	flag.StringVar(&opt.shim, "shim", "", "the shim's binary; built from ../ if empty")
 	json := flag.Bool("json", false, "print JSON")
 	md := flag.Bool("md", false, "print the tables as Markdown")
+	flag.StringVar(&opt.only, "only", "", "measure the ratios alone, and of programs alone whose names match this pattern")
 	cancels := flag.Int("cancels", 0, "how long a cancel takes, in so many runs of each kind, instead of all else")
 	flag.Parse()
 	form := "text"
@@ -63,6 +67,7 @@ type options struct {
 	rounds int
 	shim   string
 	short  bool
+	only   string
 }
 
 func bench(opt options, form string) error {
@@ -93,7 +98,11 @@ func bench(opt options, form string) error {
 	} else {
 		s.peers = true
 	}
-	if err := s.run(r, large, idle, many); err != nil {
+	if opt.only != "" {
+		if err := s.some(r, opt.only); err != nil {
+			return err
+		}
+	} else if err := s.run(r, large, idle, many); err != nil {
 		return err
 	}
 	return r.print(os.Stdout, form)
@@ -140,6 +149,21 @@ func (s setting) run(r *result, largeRuns, idleSeconds, many int) error {
 	}
 	s.goals(r, main, big, begin, still, growth, rates)
 	return nil
+}
+
+// some measures the ratios of some programs on one CPU.
+func (s setting) some(r *result, pattern string) error {
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return err
+	}
+	list := slices.DeleteFunc(s.contenders(), func(c contender) bool { return c.name != floor && !re.MatchString(c.name) })
+	if err := pin([]int{runtime.NumCPU() - 1}); err != nil {
+		return err
+	}
+	t, _, err := ratios("ratios to the floor, on pipes and one CPU", list, r.Rounds, pipes)
+	r.Tables = append(r.Tables, t)
+	return err
 }
 
 // onTwo measures on two CPUs, and with one thread against two.

@@ -125,6 +125,9 @@ func block(i *instance) (map[string]float64, error) {
 		return nil, err
 	}
 	sort.Slice(list, func(a, b int) bool { return list[a] < list[b] })
+	if os.Getenv("BENCH_DEBUG") != "" {
+		defer func() { fmt.Fprintln(os.Stderr, i.name, list[pings/2], m) }()
+	}
 	m["round trip p50"], m["p99"] = float64(list[pings/2]), float64(list[pings*99/100])
 	for _, x := range []struct {
 		word, column, cpu string

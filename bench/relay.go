@@ -8,59 +8,73 @@ import (
 	"os/exec"
 	"sync"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
+// largePipe is the size of the buffers of a relay that makes its pipes larger.
+const largePipe = 256 << 10
+
 // floorMain is the least that a relay can be: it copies both ways with one write
-// a read, all pipe ends without blocking, and looks at nothing.
-func floorMain(argv []string) {
-	inR, inW := pipe()
-	outR, outW := pipe()
+// a read, all pipe ends without blocking, and looks at nothing. size is that of its
+// buffers; above that of a pipe it enlarges those, too.
+func floorMain(size int, argv []string) {
+	inR, inW := pipe(size)
+	outR, outW := pipe(size)
 	p, err := os.StartProcess(argv[0], argv, &os.ProcAttr{Files: []*os.File{inR, outW, os.Stderr}})
 	if err != nil {
 		panic(err)
 	}
 	inR.Close()
 	outW.Close()
-	in, out := reopen(0, syscall.O_RDONLY), reopen(1, syscall.O_WRONLY)
+	in, out := reopen(0, syscall.O_RDONLY, size), reopen(1, syscall.O_WRONLY, size)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		relay(out, outR)
+		relay(out, outR, size)
 	}()
-	relay(inW, in)
+	relay(inW, in, size)
 	inW.Close()
 	<-done
 	p.Wait()
 }
 
-// pipe makes a pipe as large as the shim's.
-func pipe() (r, w *os.File) {
+// pipe makes a pipe that takes size bytes, or what a pipe takes if that is more.
+func pipe(size int) (r, w *os.File) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		panic(err)
 	}
-	if raw, err := w.SyscallConn(); err == nil {
-		raw.Control(func(fd uintptr) { syscall.Syscall(syscall.SYS_FCNTL, fd, 1031, 256<<10) })
-	}
+	enlarge(w, size)
 	return r, w
 }
 
+// ofPipe is what a pipe takes.
+const ofPipe = 64 << 10
+
+func enlarge(f *os.File, size int) {
+	if size <= ofPipe {
+		return
+	}
+	if raw, err := f.SyscallConn(); err == nil {
+		raw.Control(func(fd uintptr) { unix.FcntlInt(fd, unix.F_SETPIPE_SZ, size) })
+	}
+}
+
 // reopen opens one of the standard streams anew, so that it does not block.
-func reopen(fd, mode int) *os.File {
+func reopen(fd, mode, size int) *os.File {
 	f, err := os.OpenFile("/proc/self/fd/"+string(rune('0'+fd)), mode|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		// A socket cannot be opened anew; here nobody else uses it.
 		syscall.SetNonblock(fd, true)
 		return os.NewFile(uintptr(fd), "std")
 	}
-	if raw, err := f.SyscallConn(); err == nil {
-		raw.Control(func(fd uintptr) { syscall.Syscall(syscall.SYS_FCNTL, fd, 1031, 256<<10) })
-	}
+	enlarge(f, size)
 	return f
 }
 
-func relay(dst, src *os.File) {
-	buf := make([]byte, 256<<10)
+func relay(dst, src *os.File, size int) {
+	buf := make([]byte, size)
 	for {
 		n, err := src.Read(buf)
 		if n > 0 {
