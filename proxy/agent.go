@@ -48,6 +48,7 @@ type Agent struct {
 	retire        bool   // not wanted any more, and being started
 	soft          bool   // it is given time to end
 	paused        bool   // its output is not read, since too much waits for the client
+	full          bool   // so much waits for it that the client's frames were refused
 	unsent        int    // bytes that were queued for it and never sent
 	stale         string // why it is to be ended once it runs nothing
 }

@@ -3,7 +3,6 @@ package proxy
 import (
 	"context"
 	"log/slog"
-	"time"
 )
 
 // The core's effects, carried out. All run under the lock.
@@ -25,8 +24,13 @@ func (l *Loop) toAgent(gen int, line []byte) {
 	}
 	p.out.put(line)
 	if p.out.waiting() > blockedAbove {
-		if _, ok := l.armed[timerKey{kind: timerBlocked, gen: gen}]; !ok {
+		if !l.isArmed(timerKey{kind: timerBlocked, gen: gen}) {
 			l.blocked(gen, p)
+		}
+		// The client's frames are refused before it is as many: these are answers.
+		if !p.drowned && p.out.waiting() > 2*heldLimit+l.cfg.MaxFrame {
+			p.drowned = true
+			go l.step(func() { l.core.takesNothing(gen, "the agent took no answers to what it asked") })
 		}
 	}
 }
@@ -67,33 +71,6 @@ func (l *Loop) kill(gen int) {
 	l.condemns.Store(gen, true)
 	if p := l.procs[gen]; p != nil {
 		go p.Kill()
-	}
-}
-
-func (l *Loop) arm(k timerKey, d time.Duration) {
-	if t, ok := l.timers[k]; ok {
-		t.Stop()
-	}
-	l.armSeq++
-	seq := l.armSeq
-	l.armed[k] = seq
-	l.timers[k] = time.AfterFunc(d, func() {
-		l.step(func() {
-			if l.armed[k] != seq {
-				return
-			}
-			delete(l.armed, k)
-			delete(l.timers, k)
-			l.core.timer(k)
-		})
-	})
-}
-
-func (l *Loop) disarm(k timerKey) {
-	if t, ok := l.timers[k]; ok {
-		t.Stop()
-		delete(l.timers, k)
-		delete(l.armed, k)
 	}
 }
 

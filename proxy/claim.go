@@ -93,6 +93,7 @@ func (c *Core) becomes(s *Session, real string) (failure string) {
 	}
 	s.real = real
 	c.alias[real] = s
+	c.spoke = nil
 	s.claiming = true
 	c.fx.claim(real)
 	return ""

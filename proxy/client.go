@@ -59,7 +59,8 @@ func (c *Core) clientSays(m *Message) {
 	var r *Request
 	if m.Kind == wire.Request {
 		c.seq++
-		r = &Request{Method: m.Method, id: append([]byte(nil), m.Text(m.ID)...), sequence: c.seq}
+		r = &Request{Method: m.Method, sequence: c.seq}
+		r.id = append(r.short[:0], m.Text(m.ID)...)
 		c.requests.put(r.id, r)
 	}
 	if c.ending {
@@ -114,6 +115,14 @@ func (c *Core) unhold(h *held) {
 	}
 }
 
+// full says once of a process that what is for it is not even kept any more.
+func (c *Core) full(a *Agent) {
+	if !a.full {
+		a.full = true
+		c.fx.log(slog.LevelError, "the agent takes no input; what the client sends it is refused until it does", "agent", a.gen)
+	}
+}
+
 const heldText = "acp-shim: more than 256 MiB of frames wait for the agent already"
 
 // route finds the session or the process that a frame is for.
@@ -158,6 +167,11 @@ func (c *Core) send(a *Agent, m *Message, r *Request, again bool) {
 	}
 	if !a.takes() {
 		a.queue = append(a.queue, c.wait(m, r, again))
+		return
+	}
+	if m.Method != mCancel && c.fx.unsent(a.gen) > heldLimit {
+		c.full(a)
+		c.refuse(m, r, heldText)
 		return
 	}
 	s := c.step()

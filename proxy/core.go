@@ -30,6 +30,8 @@ type Options struct {
 	Standby bool
 	// IdleTimeout ends a process that nothing has used for that long; 0 never.
 	IdleTimeout time.Duration
+	// At tells when what is being dealt with has come, for the taps; it may be nil.
+	At func() time.Time
 	// Strict panics on what would be a bug of an interceptor's, for tests.
 	Strict bool
 }
@@ -77,6 +79,7 @@ type Core struct {
 	gen      int
 	sessions map[string]*Session
 	alias    map[string]*Session // by the agent's id where it differs
+	spoke    *Session            // the one that byAgentID found last, nil where it must look again
 	names    map[string]string   // the same of earlier runs, to the client's id
 	waiting  []*held             // wait for a process to be free
 	crashes  int                 // of processes that held no session, or several
@@ -116,7 +119,6 @@ func newCore(fx effects, opt Options) *Core {
 		sessions: map[string]*Session{}, alias: map[string]*Session{},
 		own:      map[string]*Request{},
 		crashed:  map[string]int{},
-		requests: newIDTable[*Request](), asked: newIDTable[*Asked](),
 		askedSeq: 1 << 30,
 	}
 }
@@ -137,64 +139,101 @@ func (c *Core) done(s *Step) {
 	c.steps = append(c.steps, s)
 }
 
-// call runs one interceptor and then carries out what it said. After a panic
-// the frame and everything else are as they were before the call.
-func (c *Core) call(s *Step, at int, m *Message, f func(Interceptor, *Step, *Message)) {
+// call has one interceptor told of something that is no frame, and then carries out
+// what it said.
+func (c *Core) call(s *Step, at int, f func(Interceptor, *Step)) {
 	s.at = at
-	if c.guarded(s, m, f) {
-		for i := 0; i < len(s.verbs); i++ {
-			s.verbs[i]()
-		}
+	if c.guarded(s, f) {
+		s.carryOut()
 	}
 	s.verbs = s.verbs[:0]
+}
+
+func (c *Core) guarded(s *Step, f func(Interceptor, *Step)) (ok bool) {
+	defer func() {
+		if !ok {
+			c.panicked(s, recover())
+		}
+	}()
+	f(c.chain[s.at], s)
+	return true
+}
+
+// down runs the chain towards the agent, up towards the client.
+func (c *Core) down(s *Step, m *Message) {
+	for i := 0; i < len(c.chain) && !s.dropped; i = c.stretch(s, m, i, false) {
+	}
+}
+
+func (c *Core) up(s *Step, m *Message) {
+	for i := 0; i < len(c.chain) && !s.dropped; i = c.stretch(s, m, i, true) {
+	}
+}
+
+// stretch passes a frame through the chain from its i-th interceptor on, in the
+// frame's direction, up to the first that has something to say, which is then carried
+// out. It returns where to go on. After a panic the frame and everything else are as
+// they were before that interceptor's call.
+//
+// Nearly always it is the whole chain: a frame costs one recovery point then, and
+// not one for each interceptor.
+func (c *Core) stretch(s *Step, m *Message, i int, up bool) (next int) {
+	next = c.silent(s, m, i, up)
+	s.carryOut()
+	s.verbs = s.verbs[:0]
+	return next
+}
+
+func (c *Core) silent(s *Step, m *Message, i int, up bool) (next int) {
+	var raw []byte
+	var edits []wire.Edit
+	ok := false
+	defer func() {
+		if ok {
+			return
+		}
+		p := recover()
+		if !c.opt.Strict {
+			m.Restore(raw, edits)
+		}
+		next = i + 1
+		c.panicked(s, p)
+	}()
+	for ; i < len(c.chain) && len(s.verbs) == 0; i++ {
+		raw, edits = m.Raw, m.Edits()
+		if up {
+			s.at = len(c.chain) - 1 - i
+			c.chain[s.at].FromAgent(s, m)
+		} else {
+			s.at = i
+			c.chain[s.at].FromClient(s, m)
+		}
+	}
+	ok = true
+	return i
+}
+
+// carryOut does what an interceptor has said.
+func (s *Step) carryOut() {
+	for i := 0; i < len(s.verbs); i++ {
+		s.verbs[i]()
+	}
 }
 
 // Fatal is implemented by an interceptor that must not be passed over: when it
 // panics, the process that the frame belongs to is ended.
 type Fatal interface{ Fatal() }
 
-func (c *Core) guarded(s *Step, m *Message, f func(Interceptor, *Step, *Message)) (ok bool) {
-	var raw []byte
-	var edits []wire.Edit
-	if m != nil {
-		raw, edits = m.Raw, m.Edits()
+// panicked drops what an interceptor has said before it panicked.
+func (c *Core) panicked(s *Step, p any) {
+	if c.opt.Strict {
+		panic(p)
 	}
-	defer func() {
-		if ok {
-			return
-		}
-		p := recover()
-		if c.opt.Strict {
-			panic(p)
-		}
-		if m != nil {
-			m.Restore(raw, edits)
-		}
-		s.verbs = s.verbs[:0]
-		c.fx.log(slog.LevelError, "an interceptor panicked; its changes are dropped",
-			"interceptor", fmt.Sprintf("%T", c.chain[s.at]), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-		if _, fatal := c.chain[s.at].(Fatal); fatal && s.session != nil {
-			c.recycle(s.session, "internal error")
-		}
-	}()
-	f(c.chain[s.at], s, m)
-	return true
-}
-
-func fromClient(i Interceptor, s *Step, m *Message) { i.FromClient(s, m) }
-func fromAgent(i Interceptor, s *Step, m *Message)  { i.FromAgent(s, m) }
-
-// down runs the chain towards the agent.
-func (c *Core) down(s *Step, m *Message) {
-	for i := 0; i < len(c.chain) && !s.dropped; i++ {
-		c.call(s, i, m, fromClient)
-	}
-}
-
-// up runs the chain towards the client.
-func (c *Core) up(s *Step, m *Message) {
-	for i := len(c.chain) - 1; i >= 0 && !s.dropped; i-- {
-		c.call(s, i, m, fromAgent)
+	s.verbs = s.verbs[:0]
+	c.fx.log(slog.LevelError, "an interceptor panicked; its changes are dropped",
+		"interceptor", fmt.Sprintf("%T", c.chain[s.at]), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	if _, fatal := c.chain[s.at].(Fatal); fatal && s.session != nil {
+		c.recycle(s.session, "internal error")
 	}
 }
 
@@ -203,7 +242,7 @@ func (c *Core) timer(k timerKey) {
 	switch k.kind {
 	case timerChain:
 		s := c.step()
-		c.call(s, k.gen, nil, func(i Interceptor, s *Step, _ *Message) { i.Timer(s, k.name) })
+		c.call(s, k.gen, func(i Interceptor, s *Step) { i.Timer(s, k.name) })
 		c.done(s)
 	case timerTerm:
 		c.fx.terminate(k.gen)
@@ -224,11 +263,7 @@ func (c *Core) timer(k timerKey) {
 	case timerAnswer:
 		c.answerTimeout(k.gen)
 	case timerBlocked:
-		if a := c.agentOf(k.gen); a != nil {
-			c.fx.log(slog.LevelError, "the agent takes no input; it is ended", "agent", a.gen)
-			a.cause = "the agent took nothing for 30 s while requests for it were waiting"
-			c.condemn(a, "takes no input", hard)
-		}
+		c.takesNothing(k.gen, "the agent took nothing for 30 s while requests for it were waiting")
 	}
 }
 
@@ -238,7 +273,7 @@ func (c *Core) tap(from, to Peer, b []byte, m *Message, why string, again bool) 
 		return
 	}
 	f := &c.frame
-	*f = Frame{From: from, To: to, Bytes: b, Why: why, Again: again, Message: m}
+	*f = Frame{From: from, To: to, Bytes: b, Why: why, Again: again, Message: m, At: c.opt.At}
 	if m != nil {
 		f.Edits, f.Session = m.Edits(), m.Session
 		if to == Nobody && len(f.Edits) > 0 {

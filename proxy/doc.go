@@ -58,8 +58,8 @@
 // # Goroutines
 //
 //	readClient  one; started by Run; blocks in a read of the client's, which is
-//	            never made to wait; from the end of that on it sees whether the
-//	            client still reads; ends with the loop
+//	            made to wait by none but the client itself; from the end of that
+//	            on it sees whether the client still reads; ends with the loop
 //	outbox.run  one a peer; waits for bytes that could not be written at once;
 //	            ends when the way is closed
 //	attend      one a process; starts it, waits for its end, reports both

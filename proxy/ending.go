@@ -210,3 +210,22 @@ func (c *Core) outputEnded(gen int) {
 		c.condemn(a, "output ended", hard)
 	}
 }
+
+// takesNothing is the event that a process does not read what is for it.
+func (c *Core) takesNothing(gen int, cause string) {
+	if a := c.agentOf(gen); a != nil && a.state < condemned {
+		c.fx.log(slog.LevelError, "the agent takes no input; it is ended", "agent", a.gen)
+		a.cause = cause
+		c.condemn(a, "takes no input", hard)
+	}
+}
+
+// inputEnded is the event that a process has ended its input and lives on:
+// nothing can be asked of it any more, and what was has no answer. At the end of
+// all it may still have something to say.
+func (c *Core) inputEnded(gen int) {
+	if a := c.agentOf(gen); a != nil && a.state < condemned && !c.ending {
+		a.cause = "it closed its input"
+		c.condemn(a, "input ended", hard)
+	}
+}

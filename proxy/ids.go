@@ -1,133 +1,99 @@
 package proxy
 
-import "encoding/json"
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+)
 
-// idKey is the raw text of a JSON-RPC id in a form that a map takes without an
-// allocation. 1, 1.0 and "1" are different ids, and a quoted UUID fits.
-type idKey struct {
-	n uint8
-	b [39]byte
-}
-
-// idTable maps the raw text of ids to requests. An id that is in use twice at a
-// time, which JSON-RPC forbids and some peers do, is answered in order.
+// idTable maps the raw text of ids to requests: 1, 1.0 and "1" are different ids. An
+// id that is in use twice at a time, which JSON-RPC forbids and some peers do, is
+// answered in order.
+//
+// A handful of requests are open at a time, nearly always; those are looked through,
+// which takes less than a map's hash.
 type idTable[T any] struct {
-	short map[idKey]idEntry[T]
-	long  map[string]idEntry[T]
-	n     int
+	few  []idRow[T]     // in the order in which they came
+	many map[string][]T // what does not go into few; for one id, all of it came later
+	n    int
 }
 
-type idEntry[T any] struct {
-	first T
-	more  []T
+type idRow[T any] struct {
+	id []byte
+	v  T
 }
 
-func newIDTable[T any]() idTable[T] {
-	return idTable[T]{short: map[idKey]idEntry[T]{}, long: map[string]idEntry[T]{}}
-}
-
-func shortKey(id []byte) (idKey, bool) {
-	var k idKey
-	if len(id) > len(k.b) {
-		return k, false
-	}
-	k.n = uint8(copy(k.b[:], id))
-	return k, true
-}
-
-func (t *idTable[T]) entry(id []byte) (idEntry[T], bool) {
-	if k, ok := shortKey(id); ok {
-		e, ok := t.short[k]
-		return e, ok
-	}
-	e, ok := t.long[string(id)]
-	return e, ok
-}
-
-func (t *idTable[T]) set(id []byte, e idEntry[T]) {
-	if k, ok := shortKey(id); ok {
-		t.short[k] = e
-		return
-	}
-	t.long[string(id)] = e
-}
-
-func (t *idTable[T]) clear(id []byte) {
-	if k, ok := shortKey(id); ok {
-		delete(t.short, k)
-		return
-	}
-	delete(t.long, string(id))
-}
+// fewIDs is how many entries are looked through.
+const fewIDs = 12
 
 // get is the oldest entry with this id.
-func (t *idTable[T]) get(id []byte) (T, bool) {
-	e, ok := t.entry(id)
-	return e.first, ok
+func (t *idTable[T]) get(id []byte) (v T, ok bool) {
+	return t.find(id, func(T) bool { return true })
 }
 
 // find is the oldest entry with this id for which is reports true.
 func (t *idTable[T]) find(id []byte, is func(T) bool) (v T, ok bool) {
-	e, ok := t.entry(id)
-	if !ok {
-		return v, false
+	for i := range t.few {
+		if r := &t.few[i]; bytes.Equal(r.id, id) && is(r.v) {
+			return r.v, true
+		}
 	}
-	if is(e.first) {
-		return e.first, true
-	}
-	for _, x := range e.more {
-		if is(x) {
-			return x, true
+	if len(t.many) > 0 {
+		for _, x := range t.many[string(id)] {
+			if is(x) {
+				return x, true
+			}
 		}
 	}
 	return v, false
 }
 
+// put adds an entry; id must stay as it is while that is in the table.
 func (t *idTable[T]) put(id []byte, v T) {
 	t.n++
-	e, ok := t.entry(id)
-	if ok {
-		e.more = append(e.more, v)
-	} else {
-		e.first = v
+	if len(t.few) < fewIDs && len(t.many[string(id)]) == 0 {
+		t.few = append(t.few, idRow[T]{id, v})
+		return
 	}
-	t.set(id, e)
+	if t.many == nil {
+		t.many = map[string][]T{}
+	}
+	t.many[string(id)] = append(t.many[string(id)], v)
 }
 
-// drop takes the entry out for which is reports true.
+// drop takes the oldest entry out for which is reports true.
 func (t *idTable[T]) drop(id []byte, is func(T) bool) {
-	e, ok := t.entry(id)
-	if !ok {
-		return
-	}
-	if is(e.first) {
-		t.n--
-		if len(e.more) == 0 {
-			t.clear(id)
-			return
-		}
-		e.first, e.more = e.more[0], e.more[1:]
-		t.set(id, e)
-		return
-	}
-	for i, v := range e.more {
-		if is(v) {
+	for i := range t.few {
+		if r := &t.few[i]; bytes.Equal(r.id, id) && is(r.v) {
 			t.n--
-			e.more = append(e.more[:i:i], e.more[i+1:]...)
-			t.set(id, e)
+			t.few = slices.Delete(t.few, i, i+1)
 			return
 		}
 	}
+	if len(t.many) == 0 {
+		return
+	}
+	list := t.many[string(id)]
+	at := slices.IndexFunc(list, is)
+	if at < 0 {
+		return
+	}
+	t.n--
+	if len(list) == 1 {
+		delete(t.many, string(id))
+		return
+	}
+	t.many[string(id)] = slices.Delete(list, at, at+1)
 }
 
 // all is every entry, in no order.
 func (t *idTable[T]) all() []T {
 	list := make([]T, 0, t.n)
-	for _, e := range t.short {
-		list = append(append(list, e.first), e.more...)
+	for _, r := range t.few {
+		list = append(list, r.v)
 	}
-	for _, e := range t.long {
-		list = append(append(list, e.first), e.more...)
+	for _, more := range t.many {
+		list = append(list, more...)
 	}
 	return list
 }

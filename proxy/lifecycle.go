@@ -234,7 +234,7 @@ func (c *Core) exitChain(a *Agent) {
 	for i := len(c.chain) - 1; i >= 0; i-- {
 		s := c.step()
 		s.agent = a
-		c.call(s, i, nil, func(ic Interceptor, s *Step, _ *Message) { ic.Exit(s, a) })
+		c.call(s, i, func(ic Interceptor, s *Step) { ic.Exit(s, a) })
 		c.done(s)
 	}
 }

@@ -77,15 +77,14 @@ type Loop struct {
 	mu   sync.Mutex
 	core *Core
 
-	out     *outbox
-	dirty   []*outbox
-	procs   map[int]*proc
-	timers  map[timerKey]*time.Timer
-	armed   map[timerKey]uint64
-	armSeq  uint64
-	drained sync.Cond // a reader of an agent's may go on
-	paused  int
-	lighten *time.Timer // gives memory back
+	out       *outbox
+	dirty     []*outbox
+	procs     map[int]*proc
+	deadlines map[timerKey]*deadline
+	came      time.Time // what is being dealt with, zero until somebody asks
+	drained   sync.Cond // a reader of an agent's may go on
+	paused    int
+	lighten   *time.Timer // gives memory back
 
 	store    []func()
 	storing  bool
@@ -101,6 +100,8 @@ type proc struct {
 	exited atomic.Bool
 	over   atomic.Bool // what is still said is not its own
 	term   bool
+	// drowned: so much waits for it that it is ended at once.
+	drowned bool
 }
 
 // pauseAbove is how much may wait for the client before agents are read no
@@ -120,7 +121,7 @@ const (
 // New makes a Loop. It does nothing before Run.
 func New(cfg Config) *Loop {
 	l := &Loop{
-		cfg: cfg, procs: map[int]*proc{}, timers: map[timerKey]*time.Timer{}, armed: map[timerKey]uint64{},
+		cfg: cfg, procs: map[int]*proc{}, deadlines: map[timerKey]*deadline{},
 		finish: make(chan struct{}),
 	}
 	if l.cfg.MaxFrame <= 0 {
@@ -129,13 +130,13 @@ func New(cfg Config) *Loop {
 	l.drained.L = &l.mu
 	l.out = newOutbox(&l.mu, cfg.Out, cfg.OutFD)
 	l.out.onError = func(err error) {
-		go l.step(func() {
-			l.log(slog.LevelInfo, "the client does not read any more", "error", err.Error())
-			l.core.clientGone()
-		})
+		go l.step(func() { l.unwritten(err) })
 	}
 	l.out.onProgress = func() { l.drained.Broadcast() }
-	l.core = newCore(l, cfg.Options)
+	if l.cfg.At == nil {
+		l.cfg.At = l.at
+	}
+	l.core = newCore(l, l.cfg.Options)
 	return l
 }
 
@@ -176,8 +177,18 @@ func (l *Loop) step(f func()) {
 	if l.isOver {
 		return
 	}
+	l.came = time.Time{}
 	f()
 	l.flush()
+}
+
+// at is when what is being dealt with has come. It is asked for once for all the
+// frames of a read, since a look at the clock costs as much as a frame.
+func (l *Loop) at() time.Time {
+	if l.came.IsZero() {
+		l.came = time.Now()
+	}
+	return l.came
 }
 
 func (l *Loop) flush() {
@@ -201,6 +212,14 @@ func (l *Loop) attend(gen int) {
 	p.out = newOutbox(&l.mu, process.Stdin(), process.StdinFD())
 	p.out.onClose = func() { process.Stdin().Close() }
 	p.out.onProgress = func() { l.blocked(gen, p) }
+	p.out.onError = func(error) {
+		// An agent that is about to exit has last words, which are read first.
+		time.AfterFunc(2*quietAfter, func() {
+			if !p.exited.Load() {
+				l.step(func() { l.core.inputEnded(gen) })
+			}
+		})
+	}
 	go p.out.run()
 	l.mu.Lock()
 	over := l.isOver
@@ -266,7 +285,7 @@ func (l *Loop) blocked(gen int, p *proc) {
 	k := timerKey{kind: timerBlocked, gen: gen}
 	if p.out.waiting() > blockedAbove {
 		l.arm(k, blockedFor)
-	} else if _, ok := l.armed[k]; ok {
+	} else {
 		l.disarm(k)
 	}
 }
@@ -296,9 +315,7 @@ func (l *Loop) drainOut() {
 func (l *Loop) shut() {
 	l.mu.Lock()
 	l.isOver = true
-	for k := range l.timers {
-		l.disarm(k)
-	}
+	l.quiet()
 	if l.lighten != nil {
 		l.lighten.Stop()
 	}

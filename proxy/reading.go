@@ -1,14 +1,19 @@
 package proxy
 
 import (
+	"errors"
 	"io"
+	"log/slog"
+	"os"
 	"runtime/debug"
+	"syscall"
 	"time"
 
 	"acp-shim/internal/wire"
 )
 
-// readClient is the client's reader. It never waits for anybody.
+// readClient is the client's reader. It waits for nobody but a client that asks on
+// and on and takes none of the answers.
 func (l *Loop) readClient() {
 	r := wire.NewReader(l.cfg.In, l.cfg.MaxFrame)
 	for {
@@ -18,7 +23,7 @@ func (l *Loop) readClient() {
 			continue
 		}
 		if err != nil {
-			l.step(l.core.clientEOF)
+			l.step(func() { l.unread(err) })
 			l.watchOut()
 			return
 		}
@@ -31,9 +36,51 @@ func (l *Loop) readClient() {
 				l.core.client(line)
 			}
 			l.flush()
+			l.awaitAsker()
 		}
 		l.mu.Unlock()
 	}
+}
+
+// awaitAsker waits, under the lock, while more waits for the client than agents can
+// be the cause of, who are read no further long before: it is answers of the shim's own.
+func (l *Loop) awaitAsker() {
+	for l.out.waiting() > heldLimit+l.cfg.MaxFrame && l.out.err == nil && !l.isOver {
+		l.paused++
+		l.drained.Wait()
+		l.paused--
+	}
+}
+
+// codeIO is the exit code after an error of the client's ends; sysexits.h has this number
+// for an error of input or output.
+const codeIO = 74
+
+// unread is the end of what the client says, orderly or not.
+func (l *Loop) unread(err error) {
+	if err != io.EOF && !hasGone(err) {
+		l.log(slog.LevelError, "the client cannot be read any more, which is taken as its end", "error", err.Error())
+		l.core.code = codeIO
+	}
+	l.core.clientEOF()
+}
+
+// unwritten is that nothing can be written to the client any more. A pipe without a
+// reader is how clients go; a file, of whoever redirects the output, fails otherwise.
+func (l *Loop) unwritten(err error) {
+	if hasGone(err) || l.core.told {
+		l.log(slog.LevelInfo, "the client does not read any more", "error", err.Error())
+		l.core.clientGone()
+		return
+	}
+	l.log(slog.LevelError, "nothing can be written to the client any more: everything ends", "error", err.Error())
+	l.core.terminate(codeIO)
+}
+
+// hasGone tells how a peer's end shows on a pipe and, where it died with something
+// unread, on a socket.
+func hasGone(err error) bool {
+	return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, os.ErrClosed)
 }
 
 // watchOut sees whether anybody still reads what the shim writes, once the
@@ -54,9 +101,8 @@ func (l *Loop) watchOut() {
 
 // readAgent is an agent's reader.
 func (l *Loop) readAgent(gen int, p *proc) {
-	r := wire.NewReader(quietReader{p}, l.cfg.MaxFrame)
+	r := wire.NewReader(&quietReader{p, p.Stdout()}, l.cfg.MaxFrame)
 	for {
-		l.awaitClient(gen, p)
 		batch, err := r.Next()
 		if long, ok := wire.AsTooLong(err); ok {
 			l.step(func() { l.core.agentTooLong(gen, long.Head, l.cfg.MaxFrame) })
@@ -67,6 +113,7 @@ func (l *Loop) readAgent(gen int, p *proc) {
 		}
 		l.mu.Lock()
 		if !l.isOver {
+			l.came = time.Time{}
 			l.weigh(len(batch))
 			for len(batch) > 0 {
 				var line []byte
@@ -75,6 +122,7 @@ func (l *Loop) readAgent(gen int, p *proc) {
 			}
 			l.flush()
 		}
+		l.awaitClient(gen, p)
 		l.mu.Unlock()
 	}
 }
@@ -82,7 +130,6 @@ func (l *Loop) readAgent(gen int, p *proc) {
 // awaitClient waits while too much waits for the client, unless the agent owes
 // an answer: a reader that pauses made a cancel that was honoured look ignored.
 func (l *Loop) awaitClient(gen int, p *proc) {
-	l.mu.Lock()
 	for l.out.waiting() > pauseAbove && l.out.err == nil && !l.isOver && !p.exited.Load() {
 		a := l.core.agentOf(gen)
 		if a == nil || a.state >= condemned || a.owes() && l.out.waiting() < pauseAlways {
@@ -94,21 +141,23 @@ func (l *Loop) awaitClient(gen int, p *proc) {
 		l.paused--
 		a.paused = false
 	}
-	l.mu.Unlock()
 }
 
 // quietReader ends the output of an agent that has exited when nothing has come
 // for a while: a tool that outlives it may hold the pipe open.
-type quietReader struct{ p *proc }
+type quietReader struct {
+	p   *proc
+	out Stdout
+}
 
-func (q quietReader) Read(b []byte) (int, error) {
+func (q *quietReader) Read(b []byte) (int, error) {
 	if q.p.over.Load() {
 		return 0, io.EOF
 	}
 	if q.p.exited.Load() {
-		q.p.Stdout().SetReadDeadline(time.Now().Add(quietAfter))
+		q.out.SetReadDeadline(time.Now().Add(quietAfter))
 	}
-	return q.p.Stdout().Read(b)
+	return q.out.Read(b)
 }
 
 // heavy is the size of a batch after which memory is given back to the system.

@@ -7,6 +7,7 @@ type Request struct {
 	Method string
 
 	id       []byte
+	short    [24]byte // where id is, unless it is long
 	session  *Session
 	agent    *Agent // where it was sent; nil while it is held
 	room     *Agent // where the session is to be made that it asks for

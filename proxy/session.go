@@ -97,17 +97,22 @@ func (s *Session) Asked() []*Asked {
 func (c *Core) addSession(id string) *Session {
 	s := &Session{id: id, real: id}
 	c.sessions[id] = s
+	c.spoke = nil
 	return s
 }
 
 func (c *Core) byAgentID(id []byte) *Session {
-	if s, ok := c.alias[string(id)]; ok {
-		return s
+	if s := c.spoke; s != nil && s.real == string(id) {
+		return s // a stream is of one session, mostly
 	}
-	if s, ok := c.sessions[string(id)]; ok && s.real == s.id {
-		return s
+	s, ok := c.alias[string(id)]
+	if !ok {
+		if s = c.sessions[string(id)]; s != nil && s.real != s.id {
+			s = nil
+		}
 	}
-	return nil
+	c.spoke = s
+	return s
 }
 
 func (c *Core) forgetSession(s *Session) {
@@ -116,6 +121,7 @@ func (c *Core) forgetSession(s *Session) {
 	}
 	delete(c.sessions, s.id)
 	delete(c.alias, s.real)
+	c.spoke = nil
 	c.fx.disarm(timerKey{kind: timerIdle, name: s.id})
 	c.disown(s)
 }

@@ -1,6 +1,10 @@
 package proxy
 
-import "acp-shim/internal/wire"
+import (
+	"time"
+
+	"acp-shim/internal/wire"
+)
 
 // Message is one frame and what a scan found in it; see [wire.Message].
 type Message = wire.Message
@@ -49,6 +53,9 @@ type Frame struct {
 	Again bool
 	// Session is params.sessionId as received, where it is there.
 	Session []byte
+	// At tells when the line came: the same for all that one read has brought. Nil
+	// where that is not known.
+	At func() time.Time
 	// Message is what the scan of the line found, so that a tap need not read it
 	// again; nil for some that the shim made. Its Raw is not Bytes where an
 	// interceptor has changed what was then dropped.

@@ -56,8 +56,10 @@ func (f *flusher) finish() error {
 }
 
 func (f *flusher) lose(a account) {
-	f.lost.add(a.own)
-	f.lost.add(a.names)
+	a.addTo(&f.lost)
+	if a.names != nil {
+		f.lost.add(*a.names)
+	}
 }
 
 // untear takes the beginning of a line off the end of the file.

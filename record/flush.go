@@ -10,8 +10,10 @@ import (
 )
 
 const (
-	// batchSize is how much is written at once when much is waiting.
-	batchSize = 1 << 20
+	// batchSize is how much is written at once when much is waiting. What is in hand
+	// between a frame and its file, the queue's chunks and this, stays in a
+	// processor's second cache.
+	batchSize = 256 << 10
 	// largeFrame is what is written straight from the queue, without a copy.
 	largeFrame = 1 << 20
 
@@ -30,7 +32,26 @@ type file interface {
 
 // account is what is missing when a line is: what it says itself, and if it is a
 // gap also what that names.
-type account struct{ own, names Gap }
+type account struct {
+	kind  byte // 0 for a line of the header
+	seq   uint64
+	bytes uint64
+	names *Gap
+}
+
+// addTo counts what the line says itself.
+func (a *account) addTo(g *Gap) {
+	own := Gap{First: a.seq, Last: a.seq, Bytes: a.bytes}
+	switch a.kind {
+	case 0:
+		return
+	case isFrame:
+		own.Frames = 1
+	default:
+		own.Events = 1
+	}
+	g.add(own)
+}
 
 // flusher turns what is in the queue into lines and writes them. All of it
 // belongs to the flusher's goroutine.
@@ -59,7 +80,7 @@ type flusher struct {
 	wait   time.Duration
 	gaveUp error // why nothing is written any more, at the end
 	lost   Gap   // what could not be written by then
-	total  Gap   // what is in the capture
+	total  Gap   // how much is in the capture
 	gaps   Gap   // what its gaps name
 }
 
@@ -124,11 +145,10 @@ func (f *flusher) take() bool {
 // line adds the record that was read to what is to be written.
 func (f *flusher) line() {
 	r := &f.rec
-	a := account{own: Gap{First: r.seq, Last: r.seq, Bytes: uint64(len(r.bytes) + len(r.data))}, names: r.gap}
-	if r.kind == isFrame {
-		a.own.Frames = 1
-	} else {
-		a.own.Events = 1
+	a := account{kind: r.kind, seq: r.seq, bytes: uint64(len(r.bytes) + len(r.data))}
+	if r.kind == isGap {
+		names := r.gap
+		a.names = &names
 	}
 	if f.gaveUp != nil {
 		f.lose(a)
@@ -171,9 +191,18 @@ func (f *flusher) emit() {
 
 // tally takes off the lines those that are written.
 func (f *flusher) tally() {
-	for _, a := range f.lines[:f.ended] {
-		f.total.add(a.own)
-		f.gaps.add(a.names)
+	for i := range f.lines[:f.ended] {
+		a := &f.lines[i]
+		f.total.Bytes += a.bytes
+		switch {
+		case a.kind == isFrame:
+			f.total.Frames++
+		case a.kind != 0:
+			f.total.Events++
+		}
+		if a.names != nil {
+			f.gaps.add(*a.names)
+		}
 	}
 	f.lines = append(f.lines[:0], f.lines[f.ended:]...)
 	if f.heads -= f.ended; f.heads <= 0 {

@@ -8,11 +8,11 @@ import (
 
 // chunkSize is what the queue grows by. A record that is larger has a chunk of
 // its own, so that no byte of it is copied twice.
-const chunkSize = 256 << 10
+const chunkSize = 64 << 10
 
 // keepChunks is how many empty chunks are kept, so that recording does not
 // allocate.
-const keepChunks = 4
+const keepChunks = 32
 
 // queue holds records in the order in which they came, until the flusher takes
 // them. A record is a copy of what a Tap was given, with no work done on it.

@@ -114,6 +114,7 @@ type Writer struct {
 	mu      sync.Mutex
 	queue   queue
 	seq     uint64 // of the last record
+	last    int64  // its time
 	armed   bool   // the timer will fire, or the flusher is awake
 	closed  bool
 	lost    Gap    // what was turned away since the last gap event
@@ -202,7 +203,7 @@ func (w *Writer) Frame(f *proxy.Frame) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if c := w.begin(frameSize(f), Gap{Frames: 1, Bytes: uint64(len(f.Bytes))}); c != nil {
-		w.commit(appendFrame(c, w.seq, w.since(), f))
+		w.commit(appendFrame(c, w.seq, w.at(f), f))
 	}
 }
 
@@ -306,10 +307,19 @@ func (w *Writer) SetSummary(json []byte) {
 // since is the time since the start. It is taken under the lock, so that times
 // never go back.
 func (w *Writer) since() int64 {
-	if w.opt.Clock == nil {
-		return int64(time.Since(w.start))
+	t := now(w.opt.Clock)
+	w.last = max(w.last, int64(t.Sub(w.start)))
+	return w.last
+}
+
+// at is when a frame came, or the time now where nobody says.
+func (w *Writer) at(f *proxy.Frame) int64 {
+	if w.opt.Clock != nil || f.At == nil {
+		return w.since()
 	}
-	return int64(w.opt.Clock().Sub(w.start))
+	// An event of somebody else's may have got between.
+	w.last = max(w.last, int64(f.At().Sub(w.start)))
+	return w.last
 }
 
 // Close writes what is waiting and the last event, syncs the file and closes it.
