@@ -24,19 +24,19 @@ const (
 )
 
 // look is the look at the frame of this step, as the rows before have left it.
-func (r *Rewriter) look(m *proxy.Message) look {
+func (r *Rewriter) look(m *proxy.Message) *look {
 	if len(m.Raw) == 0 || len(r.seen.bytes) != len(m.Raw) || &r.seen.bytes[0] != &m.Raw[0] {
 		f := r.forms.Of(m, formOf)
 		if !f.known {
 			r.seen = lookAt(m)
-			return r.seen
+			return &r.seen
 		}
 		r.seen = look{kind: f.kind, bytes: m.Raw}
 		if f.kind == messageChunk {
 			r.seen.text = m.Text(m.Varies)
 		}
 	}
-	return r.seen
+	return &r.seen
 }
 
 // form is a look at all frames that differ in one string; it is known where that is

@@ -30,12 +30,14 @@ type Rewriter struct {
 	agy   atomic.Bool // read by Noise outside of the lock
 	rules atomic.Pointer[Rules]
 
-	down map[string][]row // by the client's method
-	up   map[string][]row // by the agent's method
-	back map[string][]row // by the client's method that is answered
+	down    map[string][]row // by the client's method
+	up      map[string][]row // by the agent's method
+	updates []row            // those of session/update among them
+	back    map[string][]row // by the client's method that is answered
 
 	// Owned by the loop's lock.
 	turns    map[*proxy.Session]*turn
+	last     turnOf
 	seen     look // at the frame of the step
 	forms    wire.ByForm[form]
 	modes    []string        // that the agent offers
@@ -82,6 +84,7 @@ func New(opt Options) (*Rewriter, error) {
 			r.back[method] = append(r.back[method], q.back)
 		}
 	}
+	r.updates = r.up[methodUpdate]
 	return r, nil
 }
 
@@ -128,10 +131,15 @@ func (r *Rewriter) FromAgent(s *proxy.Step, m *proxy.Message) {
 		method = s.Request().Method
 	}
 	if r.agy.Load() {
-		rows := r.up[m.Method]
-		r.seen = look{} // the reader's buffer is used again
-		if m.Kind == wire.Response {
+		var rows []row
+		r.seen.bytes = nil // the reader's buffer is used again
+		switch {
+		case m.Kind == wire.Response:
 			rows = r.back[method]
+		case m.Method == methodUpdate:
+			rows = r.updates // of each chunk
+		default:
+			rows = r.up[m.Method]
 		}
 		for _, f := range rows {
 			f(r, s, m)
@@ -153,6 +161,7 @@ func (r *Rewriter) Exit(s *proxy.Step, a *proxy.Agent) {
 	for sess := range r.turns {
 		if sess.Agent() == a || sess.Agent() == nil {
 			delete(r.turns, sess)
+			r.last = turnOf{}
 		}
 	}
 }

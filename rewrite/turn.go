@@ -43,14 +43,26 @@ var failures = []struct{ begins, means string }{
 func turnBegins(r *Rewriter, s *proxy.Step, _ *proxy.Message) {
 	if sess := s.Session(); sess != nil {
 		r.turns[sess] = &turn{head: make([]byte, 0, headLimit)}
+		r.last = turnOf{}
 	}
 }
 
 func (r *Rewriter) turn(s *proxy.Step) *turn {
-	if len(r.turns) == 0 || s.Session() == nil {
+	sess := s.Session()
+	if len(r.turns) == 0 || sess == nil {
 		return nil
 	}
-	return r.turns[s.Session()]
+	if r.last.session != sess {
+		r.last = turnOf{sess, r.turns[sess]}
+	}
+	return r.last.turn
+}
+
+// turnOf is what was looked up last: a chunk's rows ask for the same turn, and so do
+// those of the next.
+type turnOf struct {
+	session *proxy.Session
+	turn    *turn
 }
 
 // turnSays follows how a turn's last message begins.
@@ -98,6 +110,7 @@ func turnEnds(r *Rewriter, s *proxy.Step, m *proxy.Message) {
 		return
 	}
 	delete(r.turns, s.Session())
+	r.last = turnOf{}
 	if !r.on["failed-turn"] || !m.Result.Found() || gjson.GetBytes(m.Text(m.Result), "stopReason").Str != "end_turn" {
 		return
 	}
