@@ -30,12 +30,15 @@ type Rewriter struct {
 	agy   atomic.Bool // read by Noise outside of the lock
 	rules atomic.Pointer[Rules]
 
-	down    map[string][]row // by the client's method
-	up      map[string][]row // by the agent's method
-	updates []row            // those of session/update among them
-	back    map[string][]row // by the client's method that is answered
+	down map[string][]row // by the client's method
+	up   map[string][]row // by the agent's method
+	back map[string][]row // by the client's method that is answered
+
+	always []row // for every answer
+	oracle bool
 
 	// Owned by the loop's lock.
+	found    rows
 	turns    map[*proxy.Session]*turn
 	last     turnOf
 	seen     look // at the frame of the step
@@ -49,6 +52,20 @@ type Rewriter struct {
 
 // row is what a quirk does to one kind of frame.
 type row = func(r *Rewriter, s *proxy.Step, m *proxy.Message)
+
+// rows are those of a method, as they were looked up last: a frame mostly has the
+// method of the one before, and an answer that of its request.
+type rows struct {
+	method         string
+	down, up, back []row
+}
+
+func (r *Rewriter) rows(method string) *rows {
+	if r.found.method != method {
+		r.found = rows{method, r.down[method], r.up[method], r.back[method]}
+	}
+	return &r.found
+}
 
 // New makes a Rewriter. The error is for the user.
 func New(opt Options) (*Rewriter, error) {
@@ -84,7 +101,7 @@ func New(opt Options) (*Rewriter, error) {
 			r.back[method] = append(r.back[method], q.back)
 		}
 	}
-	r.updates = r.up[methodUpdate]
+	r.always, r.oracle = r.back["*"], on["oracle"]
 	return r, nil
 }
 
@@ -104,13 +121,13 @@ func (r *Rewriter) FromClient(s *proxy.Step, m *proxy.Message) {
 	rules := r.rules.Load()
 	method := m.Method // rules go by what the client calls it
 	if r.agy.Load() && m.Kind == wire.Request {
-		for _, f := range r.down[method] {
+		for _, f := range r.rows(method).down {
 			f(r, s, m)
 			if refused(s) {
 				return
 			}
 		}
-		if r.on["oracle"] {
+		if r.oracle {
 			r.applyLearned(s, m)
 			r.keep(s, m)
 		}
@@ -131,21 +148,16 @@ func (r *Rewriter) FromAgent(s *proxy.Step, m *proxy.Message) {
 		method = s.Request().Method
 	}
 	if r.agy.Load() {
-		var rows []row
 		r.seen.bytes = nil // the reader's buffer is used again
-		switch {
-		case m.Kind == wire.Response:
-			rows = r.back[method]
-		case m.Method == methodUpdate:
-			rows = r.updates // of each chunk
-		default:
-			rows = r.up[m.Method]
+		list := r.rows(method).up
+		if m.Kind == wire.Response {
+			list = r.rows(method).back
 		}
-		for _, f := range rows {
+		for _, f := range list {
 			f(r, s, m)
 		}
 		if m.Kind == wire.Response && s.Request() != nil {
-			for _, f := range r.back["*"] {
+			for _, f := range r.always {
 				f(r, s, m)
 			}
 		}
