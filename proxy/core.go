@@ -279,6 +279,7 @@ func (c *Core) tap(from, to Peer, b []byte, m *Message, why string, again bool) 
 		if to == Nobody && len(f.Edits) > 0 {
 			f.Bytes, f.Edits = undo(m), nil
 		}
+		f.Own = len(f.Bytes) > wire.Alone
 	}
 	for _, t := range c.taps {
 		t.Frame(f)

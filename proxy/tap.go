@@ -36,12 +36,15 @@ func AgentPeer(gen int) Peer { return Peer(gen) }
 func (p Peer) Gen() int { return max(int(p), 0) }
 
 // Frame is one line whose fate has been decided. Everything in it is valid only
-// during the call that hands it over.
+// during the call that hands it over, unless it says otherwise.
 type Frame struct {
 	From, To Peer
 	// Bytes is the line as it was sent, with its line end; where To is Nobody,
 	// as it was received.
 	Bytes []byte
+	// Own tells that Bytes lie in memory of their own, which nobody writes to again:
+	// they may be kept. It is so for large ones.
+	Own bool
 	// Edits are what the shim changed; undone in reverse they give back what
 	// was received.
 	Edits []Edit

@@ -50,8 +50,9 @@ func BenchmarkFrame(b *testing.B) {
 	for b.Loop() {
 		q.Frame(f)
 		if q.queue.held > 3*chunkSize {
-			for _, c := range q.queue.take(q.queue.chunks) {
-				q.queue.give(c)
+			chunks, _ := q.queue.take(q.queue.chunks)
+			for _, c := range chunks {
+				q.queue.give(c, 0)
 			}
 		}
 	}

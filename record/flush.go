@@ -115,10 +115,12 @@ func (f *flusher) drain() {
 				f.line()
 			}
 			f.taken[i] = nil
-			large = large || len(c) > 4*largeFrame
+			large = large || len(c)+f.rec.far > 4*largeFrame
+			f.rec.bytes = nil
 			f.w.mu.Lock()
-			f.w.queue.give(c)
+			f.w.queue.give(c, f.rec.far)
 			f.w.mu.Unlock()
+			f.rec.far = 0
 		}
 		f.emit()
 	}
@@ -138,7 +140,7 @@ func (f *flusher) take() bool {
 	}
 	w.armed = false
 	w.timer.Stop()
-	f.taken = w.queue.take(f.taken)
+	f.taken, f.rec.apart = w.queue.take(f.taken)
 	return len(f.taken) > 0
 }
 

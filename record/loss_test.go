@@ -226,29 +226,29 @@ func TestWriterSlowDisk(t *testing.T) {
 func TestQueueStaysFull(t *testing.T) {
 	q := queue{max: 8 * chunkSize}
 	for q.held < q.max {
-		q.commit(q.reserve(chunkSize)[:chunkSize])
+		q.commit(q.reserve(chunkSize, 0)[:chunkSize])
 	}
-	if q.reserve(1) != nil {
+	if q.reserve(1, 0) != nil {
 		t.Fatal("there was room")
 	}
-	taken := q.take(nil)
+	taken, _ := q.take(nil)
 	for i, c := range taken {
-		q.give(c)
+		q.give(c, 0)
 		free := i + 1
-		if got := q.reserve(1) != nil; got != (free >= 4) {
+		if got := q.reserve(1, 0) != nil; got != (free >= 4) {
 			t.Fatalf("room with %d of 8 chunks free: %v", free, got)
 		}
 		if free == 4 {
 			break
 		}
 	}
-	if c := q.reserve(100 * q.max); c != nil {
+	if c := q.reserve(100*q.max, 0); c != nil {
 		t.Error("more than half is used, and a frame beyond all bounds was taken")
 	}
 	for _, c := range taken[4:] {
-		q.give(c)
+		q.give(c, 0)
 	}
-	if c := q.reserve(100 * q.max); c == nil {
+	if c := q.reserve(100*q.max, 0); c == nil {
 		t.Error("one frame of any size must be taken")
 	}
 }

@@ -18,7 +18,10 @@ const keepChunks = 32
 // them. A record is a copy of what a Tap was given, with no work done on it.
 type queue struct {
 	chunks [][]byte // full, and the last one being filled
-	free   [][]byte
+	// apart are the bytes of frames that lie in memory of their own, in order: what
+	// is large is not copied.
+	apart [][]byte
+	free  [][]byte
 	// held is the memory of chunks, and of those that the flusher has and has
 	// not given back.
 	held, max int
@@ -28,27 +31,31 @@ type queue struct {
 }
 
 // reserve returns a chunk with room for n bytes, to be given to [queue.commit]
-// when they were appended to it, or nil where there is no room. One record of
-// any size is taken while at most half of the room is used.
-func (q *queue) reserve(n int) []byte {
+// when they were appended to it, or nil where there is no room for them and for apart
+// bytes elsewhere. One record of any size is taken while at most half of the room is
+// used.
+func (q *queue) reserve(n, apart int) []byte {
 	if q.full {
 		if q.held > q.max/2 {
 			return nil
 		}
 		q.full = false
 	}
-	if k := len(q.chunks); k > 0 {
-		if c := q.chunks[k-1]; cap(c)-len(c) >= n {
-			q.chunks = q.chunks[:k-1]
-			return c
-		}
-	}
 	size := max(n, min(chunkSize, q.max/4))
-	if q.held > q.max/2 && q.held+size > q.max {
+	last := len(q.chunks) - 1
+	if last >= 0 && cap(q.chunks[last])-len(q.chunks[last]) >= n {
+		size = 0
+	}
+	if size+apart > 0 && q.held > q.max/2 && q.held+size+apart > q.max {
 		q.full = true
 		return nil
 	}
-	q.held += size
+	q.held += size + apart
+	if size == 0 {
+		c := q.chunks[last]
+		q.chunks = q.chunks[:last]
+		return c
+	}
 	if k := len(q.free); k > 0 && size == cap(q.free[k-1]) {
 		c := q.free[k-1]
 		q.free = q.free[:k-1]
@@ -59,16 +66,17 @@ func (q *queue) reserve(n int) []byte {
 
 func (q *queue) commit(c []byte) { q.chunks = append(q.chunks, c) }
 
-// take hands all chunks over, and gets a slice to collect the next ones in.
-func (q *queue) take(into [][]byte) [][]byte {
-	taken := q.chunks
-	q.chunks = into[:0]
-	return taken
+// take hands all chunks over, with what lies apart, and gets a slice to collect the
+// next ones in.
+func (q *queue) take(into [][]byte) (chunks, apart [][]byte) {
+	chunks, apart = q.chunks, q.apart
+	q.chunks, q.apart = into[:0], nil
+	return chunks, apart
 }
 
-// give takes back a chunk that was read.
-func (q *queue) give(c []byte) {
-	q.held -= cap(c)
+// give takes back a chunk that was read, and what lay apart of its frames.
+func (q *queue) give(c []byte, apart int) {
+	q.held -= cap(c) + apart
 	if cap(c) == min(chunkSize, q.max/4) && len(q.free) < keepChunks {
 		q.free = append(q.free, c[:0])
 	}
@@ -93,6 +101,8 @@ type record struct {
 	again    bool
 	bytes    []byte
 	why      []byte
+	apart    [][]byte // those of frames to come
+	far      int      // bytes that lay apart, since somebody last looked
 	edits    []edit
 
 	// Of an event, beside bytes, which are its text.
@@ -102,32 +112,82 @@ type record struct {
 	gap Gap // of a gap
 }
 
+const (
+	flagAgain = 1 << iota
+	flagApart // the bytes are the next ones of those that lie apart
+)
+
+// frameHead is the head of a frame's record: kind, seq, time, from, to, flags, and how
+// many edits, bytes and bytes of why follow.
+const frameHead = 1 + 8 + 8 + 4 + 4 + 1 + 3*4
+
+// frameSize is the room that the record of a frame takes, but for its bytes where
+// they lie apart.
 func frameSize(f *proxy.Frame) int {
-	n := 1 + 8 + 8 + 4 + 4 + 1 + 3*4 + len(f.Bytes) + len(f.Why)
+	n := frameHead + len(f.Why)
+	if !f.Own {
+		n += len(f.Bytes)
+	}
 	for i := range f.Edits {
 		n += 3*4 + len(f.Edits[i].Old) + len(f.Edits[i].New)
 	}
 	return n
 }
 
+// appendFrame appends to b, which has room for it.
 func appendFrame(b []byte, seq uint64, t int64, f *proxy.Frame) []byte {
-	b = appendHead(b, isFrame, seq, t)
-	b = binary.LittleEndian.AppendUint32(b, uint32(f.From))
-	b = binary.LittleEndian.AppendUint32(b, uint32(f.To))
-	again := byte(0)
+	at := len(b)
+	b = b[:at+frameHead]
+	h := (*[frameHead]byte)(b[at:])
+	h[0] = isFrame
+	binary.LittleEndian.PutUint64(h[1:], seq)
+	binary.LittleEndian.PutUint64(h[9:], uint64(t))
+	binary.LittleEndian.PutUint32(h[17:], uint32(f.From))
+	binary.LittleEndian.PutUint32(h[21:], uint32(f.To))
+	h[25] = 0
 	if f.Again {
-		again = 1
+		h[25] |= flagAgain
 	}
-	b = append(b, again)
-	b = binary.LittleEndian.AppendUint32(b, uint32(len(f.Edits)))
-	b = appendSized(b, f.Bytes)
-	b = appendSized(b, f.Why)
+	if f.Own {
+		h[25] |= flagApart
+	}
+	binary.LittleEndian.PutUint32(h[26:], uint32(len(f.Edits)))
+	binary.LittleEndian.PutUint32(h[30:], uint32(len(f.Bytes)))
+	binary.LittleEndian.PutUint32(h[34:], uint32(len(f.Why)))
+	if !f.Own {
+		b = append(b, f.Bytes...)
+	}
+	b = append(b, f.Why...)
 	for i := range f.Edits {
 		b = binary.LittleEndian.AppendUint32(b, uint32(f.Edits[i].At))
 		b = appendSized(b, f.Edits[i].Old)
 		b = appendSized(b, f.Edits[i].New)
 	}
 	return b
+}
+
+// readFrame takes the record of a frame off a chunk.
+func (r *record) readFrame(b []byte) (rest []byte) {
+	h := (*[frameHead]byte)(b)
+	r.kind, r.again = isFrame, h[25]&flagAgain != 0
+	r.seq, r.t = binary.LittleEndian.Uint64(h[1:]), int64(binary.LittleEndian.Uint64(h[9:]))
+	r.from, r.to = proxy.Peer(binary.LittleEndian.Uint32(h[17:])), proxy.Peer(binary.LittleEndian.Uint32(h[21:]))
+	edits, bytes, why := binary.LittleEndian.Uint32(h[26:]), binary.LittleEndian.Uint32(h[30:]), binary.LittleEndian.Uint32(h[34:])
+	b = b[frameHead:]
+	if h[25]&flagApart != 0 {
+		r.bytes, r.apart[0] = r.apart[0], nil
+		r.apart, r.far = r.apart[1:], r.far+len(r.bytes)
+	} else {
+		r.bytes, b = b[:bytes:bytes], b[bytes:]
+	}
+	r.why, b = b[:why:why], b[why:]
+	r.edits = r.edits[:0]
+	in := reading{b}
+	for range edits {
+		r.edits = append(r.edits, edit{int(in.uint32()), in.sized(), in.sized()})
+	}
+	r.data = nil
+	return in.b
 }
 
 func eventSize(e *proxy.Event) int {
@@ -166,21 +226,13 @@ func appendSized[S []byte | string](b []byte, s S) []byte {
 
 // read takes the first record off a chunk.
 func (r *record) read(b []byte) (rest []byte) {
-	edits := r.edits[:0]
-	*r = record{kind: b[0]}
+	if b[0] == isFrame {
+		return r.readFrame(b)
+	}
+	*r = record{kind: b[0], edits: r.edits[:0], apart: r.apart, far: r.far}
 	in := reading{b[1:]}
 	r.seq, r.t = in.uint64(), int64(in.uint64())
 	switch r.kind {
-	case isFrame:
-		r.from, r.to = proxy.Peer(in.uint32()), proxy.Peer(in.uint32())
-		r.again = in.b[0] == 1
-		in.b = in.b[1:]
-		n := in.uint32()
-		r.bytes, r.why = in.sized(), in.sized()
-		for range n {
-			edits = append(edits, edit{int(in.uint32()), in.sized(), in.sized()})
-		}
-		r.edits = edits
 	case isEvent:
 		r.agent = int(int32(in.uint32()))
 		r.event, r.session, r.bytes, r.data = in.sized(), in.sized(), in.sized(), in.sized()

@@ -202,7 +202,14 @@ func (w *Writer) Path() string {
 func (w *Writer) Frame(f *proxy.Frame) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if c := w.begin(frameSize(f), Gap{Frames: 1, Bytes: uint64(len(f.Bytes))}); c != nil {
+	apart := 0
+	if f.Own {
+		apart = len(f.Bytes)
+	}
+	if c := w.begin(frameSize(f), apart, Gap{Frames: 1, Bytes: uint64(len(f.Bytes))}); c != nil {
+		if f.Own {
+			w.queue.apart = append(w.queue.apart, f.Bytes)
+		}
 		w.commit(appendFrame(c, w.seq, w.at(f), f))
 	}
 }
@@ -211,20 +218,20 @@ func (w *Writer) Frame(f *proxy.Frame) {
 func (w *Writer) Event(e *proxy.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if c := w.begin(eventSize(e), Gap{Events: 1, Bytes: uint64(len(e.Text) + len(e.Data))}); c != nil {
+	if c := w.begin(eventSize(e), 0, Gap{Events: 1, Bytes: uint64(len(e.Text) + len(e.Data))}); c != nil {
 		w.commit(appendEvent(c, w.seq, w.since(), e))
 	}
 }
 
 // begin takes a seq and makes room for what it numbers. Where there is none, or
 // the writer is closed, it returns nil; the former is counted as lost.
-func (w *Writer) begin(size int, lost Gap) []byte {
+func (w *Writer) begin(size, apart int, lost Gap) []byte {
 	if w.closed {
 		return nil
 	}
 	var c []byte
 	if w.gap() {
-		c = w.queue.reserve(size)
+		c = w.queue.reserve(size, apart)
 	}
 	w.seq++
 	if c == nil {
@@ -239,7 +246,7 @@ func (w *Writer) gap() bool {
 	if !w.lost.any() {
 		return true
 	}
-	c := w.queue.reserve(gapSize(&w.lost))
+	c := w.queue.reserve(gapSize(&w.lost), 0)
 	if c == nil {
 		return false
 	}

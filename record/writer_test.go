@@ -162,8 +162,9 @@ func TestFrameDoesNotAllocate(t *testing.T) {
 		q.Frame(f)
 		q.Event(e)
 		if q.queue.held > 3*chunkSize {
-			for _, c := range q.queue.take(q.queue.chunks) {
-				q.queue.give(c)
+			chunks, _ := q.queue.take(q.queue.chunks)
+			for _, c := range chunks {
+				q.queue.give(c, 0)
 			}
 		}
 	}); n > 0.01 {

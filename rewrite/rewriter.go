@@ -148,7 +148,7 @@ func (r *Rewriter) FromAgent(s *proxy.Step, m *proxy.Message) {
 		method = s.Request().Method
 	}
 	if r.agy.Load() {
-		r.seen.bytes = nil // the reader's buffer is used again
+		r.seen = look{} // the reader's buffer is used again, or given back
 		list := r.rows(method).up
 		if m.Kind == wire.Response {
 			list = r.rows(method).back

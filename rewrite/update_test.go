@@ -290,6 +290,15 @@ func TestAPlainChunkCostsNoAllocation(t *testing.T) {
 	}
 }
 
+// TestNothingIsKeptOfAFrame once the next one comes: it may have been of 20 MiB.
+func TestNothingIsKeptOfAFrame(t *testing.T) {
+	rw := newRewriter(t)
+	received(t, playing(t, ended, chunkLine("text")), rw)
+	if rw.seen.text != nil || len(rw.seen.bytes) > len(ended) {
+		t.Errorf("the look at the frame before is there still: %q", rw.seen.text)
+	}
+}
+
 func BenchmarkPlainChunk(b *testing.B) {
 	for _, size := range []int{20, 200, 20_000} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
