@@ -2,11 +2,14 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"sort"
+	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -125,9 +128,6 @@ func block(i *instance) (map[string]float64, error) {
 		return nil, err
 	}
 	sort.Slice(list, func(a, b int) bool { return list[a] < list[b] })
-	if os.Getenv("BENCH_DEBUG") != "" {
-		defer func() { fmt.Fprintln(os.Stderr, i.name, list[pings/2], m) }()
-	}
 	m["round trip p50"], m["p99"] = float64(list[pings/2]), float64(list[pings*99/100])
 	for _, x := range []struct {
 		word, column, cpu string
@@ -238,4 +238,28 @@ func timeOf(cmd *exec.Cmd) (time.Duration, error) {
 	t := time.Now()
 	err := cmd.Run()
 	return time.Since(t), err
+}
+
+// longestInit is the longest initialisation of a package that is linked with the
+// shim, in milliseconds: the least of some starts.
+func (s setting) longestInit() float64 {
+	least := math.Inf(1)
+	for range 7 {
+		cmd := exec.Command(s.shim, "version")
+		cmd.Env = s.env("GODEBUG=inittrace=1")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			return 0
+		}
+		longest := 0.0
+		for line := range strings.Lines(string(out)) {
+			f := strings.Fields(line) // init PACKAGE @T ms, T ms clock, ...
+			if len(f) > 5 && f[0] == "init" && f[5] == "ms" {
+				ms, _ := strconv.ParseFloat(f[4], 64)
+				longest = max(longest, ms)
+			}
+		}
+		least = min(least, longest)
+	}
+	return least
 }

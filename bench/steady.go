@@ -10,7 +10,7 @@ import (
 
 // idle is what the shim does while nothing is said: nothing.
 func (s setting) idle(seconds int) (table, error) {
-	t := table{Title: fmt.Sprintf("idle for %d s, with a session open: context switches, and memory", seconds), Columns: []string{"switches", "memory"}}
+	t := table{Title: fmt.Sprintf("idle for %d s, with a session open: context switches, memory, and how much of that is not shared with the program's file", seconds), Columns: []string{"switches", "memory", "of it its own"}}
 	for _, c := range s.shims() {
 		i, err := start(c, pipes)
 		if err != nil {
@@ -19,7 +19,7 @@ func (s setting) idle(seconds int) (table, error) {
 		time.Sleep(2 * time.Second) // what has to be written is, and the runtime has given back
 		before := i.switches()
 		time.Sleep(time.Duration(seconds) * time.Second)
-		t.add(c.name, cell{Median: float64(i.switches() - before), Unit: "in all"}, cell{Median: float64(i.rss("VmRSS")) / 1024, Unit: "MiB"})
+		t.add(c.name, cell{Median: float64(i.switches() - before), Unit: "in all"}, cell{Median: float64(i.rss("VmRSS")) / 1024, Unit: "MiB"}, cell{Median: float64(i.rss("RssAnon")) / 1024, Unit: "MiB"})
 		i.stop()
 	}
 	return t, nil
@@ -45,8 +45,8 @@ func (i *instance) switches() (n int) {
 // growth compares the cost of a frame at the beginning with that after many, and with
 // one session against 64.
 func (s setting) growth(total int) (table, error) {
-	t := table{Title: "the cost of a frame: of the last as a ratio to that of the first; with 64 sessions as a ratio to that with one; memory for each session", Columns: []string{
-		fmt.Sprintf("after %.0e frames", float64(total)), "64 sessions", "a session"}}
+	t := table{Title: "the cost of a frame: of the last as a ratio to that of the first; with 64 sessions, and their processes, as a ratio to that with one; memory for each, and for each of 2000 sessions of one process", Columns: []string{
+		fmt.Sprintf("after %.0e frames", float64(total)), "64 sessions", "with its process", "a session"}}
 	const part = 50_000
 	c := s.shims()[0]
 	c.argv = append([]string{c.argv[0], "--max-agents=100"}, c.argv[1:]...)
@@ -110,6 +110,34 @@ func (s setting) growth(total int) (table, error) {
 		return t, err
 	}
 	ratio := func(a, b []float64) cell { return cell{Median: of(a, "").Median / of(b, "").Median} }
-	t.add(c.name, ratio(last, first), ratio(many, one), cell{Median: float64(max(after-before, 0)) / 63, Unit: "KiB"})
-	return t, nil
+	state, err := s.ofSession()
+	t.add(c.name, ratio(last, first), ratio(many, one), cell{Median: float64(max(after-before, 0)) / 63, Unit: "KiB"}, cell{Median: state, Unit: "KiB"})
+	return t, err
+}
+
+// ofSession is the memory of a session that has no process of its own, in KiB: an
+// agent that is not Antigravity's holds all of them.
+func (s setting) ofSession() (float64, error) {
+	const sessions = 2000
+	c := s.shims()[3]
+	i, err := start(c, pipes)
+	if err != nil {
+		return 0, err
+	}
+	defer i.stop()
+	open := func(from, to int) error {
+		for n := from; n < to; n++ {
+			if err := i.call("session/new", fmt.Sprintf(`{"cwd":"/%04d","mcpServers":[]}`, n)); err != nil {
+				return err
+			}
+		}
+		time.Sleep(time.Second) // what is to be written is
+		return nil
+	}
+	if err := open(1, 500); err != nil { // warms up
+		return 0, err
+	}
+	before := i.rss("VmRSS")
+	err = open(500, 500+sessions)
+	return float64(max(i.rss("VmRSS")-before, 0)) / sessions, err
 }
