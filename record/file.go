@@ -44,6 +44,9 @@ func createIn(path string, dir bool, opt Options) (file, string, error) {
 	case err != nil:
 	case !info.Mode().IsRegular():
 		err = fmt.Errorf("%s is no file; name a file or a directory", path)
+	case !own(info):
+		// It was put there by somebody who wants to read what comes.
+		err = fmt.Errorf("%s belongs to another user, so that no capture is written to it; name another file", path)
 	case !lock(f):
 		// Lines of two runs would be mixed.
 		f.Close()

@@ -105,6 +105,17 @@ func TestCreateRefuses(t *testing.T) {
 	if m := mode(t, target); m != 0o600 {
 		t.Errorf("mode %o", m)
 	}
+	if os.Geteuid() != 0 {
+		return // only root can give a file away
+	}
+	// One that somebody has put there, for all to write to and for himself to read.
+	planted := filepath.Join(dir, "planted")
+	if os.WriteFile(planted, nil, 0o666) != nil || os.Chown(planted, 12345, -1) != nil {
+		t.Fatal("the file could not be made")
+	}
+	if _, err := Create(planted, Options{}); err == nil || !strings.Contains(err.Error(), "another user") {
+		t.Errorf("another user's file: %v", err)
+	}
 }
 
 func TestHeader(t *testing.T) {

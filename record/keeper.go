@@ -27,6 +27,8 @@ type keeper struct {
 	stop context.CancelFunc
 	wg   sync.WaitGroup
 	mu   sync.Mutex // one at a time
+	// blind is done once the directory cannot be read.
+	blind sync.Once
 }
 
 func newKeeper(s *shelf, opt Options) *keeper {
@@ -97,7 +99,10 @@ type left struct {
 // list are the files on the shelf, the oldest first. One that is empty may be
 // about to be locked.
 func (k *keeper) list() (files []left) {
-	entries, _ := os.ReadDir(k.shelf.dir)
+	entries, err := os.ReadDir(k.shelf.dir)
+	if err != nil {
+		k.blind.Do(func() { k.warn(fmt.Errorf("older captures are left as they are: %w", err)) })
+	}
 	for _, e := range entries {
 		if !e.Type().IsRegular() || !k.shelf.ours(e.Name()) {
 			continue

@@ -127,6 +127,17 @@ func TestKeeperIsStopped(t *testing.T) {
 	}
 }
 
+// TestKeeperThatCannotSee says once that it looks after nothing.
+func TestKeeperThatCannotSee(t *testing.T) {
+	var told []error
+	k := newKeeper(&shelf{dir: filepath.Join(t.TempDir(), "gone")}, Options{Compress: true, KeepSize: 1, Warn: func(err error) { told = append(told, err) }})
+	k.tidy()
+	k.tidy()
+	if len(told) != 1 || !strings.Contains(told[0].Error(), "older captures are left as they are") {
+		t.Errorf("it told %v", told)
+	}
+}
+
 func TestKeepAge(t *testing.T) {
 	dir := t.TempDir()
 	s := sample(t)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"acp-shim/fixtures/seeds"
 	"acp-shim/internal/wire"
 	"acp-shim/proxy"
 )
@@ -166,6 +167,10 @@ func TestNesting(t *testing.T) {
 func FuzzRoundTrip(f *testing.F) {
 	for i, line := range odd {
 		f.Add([]byte(line+odd[(i+1)%len(odd)]), []byte(odd[(i+2)%len(odd)]+line), uint64(i))
+	}
+	frames := seeds.Frames()
+	for i := 0; i+1 < len(frames); i += 2 {
+		f.Add(append(slices.Clone(frames[i]), '\n'), append(slices.Clone(frames[i+1]), '\n'), uint64(i))
 	}
 	f.Fuzz(roundTrip)
 }

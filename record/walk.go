@@ -371,8 +371,18 @@ func (w *walker) inside(from, to int) {
 // shapesOnly looks for secrets in the name of a member, which no word announces.
 func (w *walker) shapesOnly(from, to int) {
 	s := theSieve()
+	body, marks := w.b[from:to], []mark(nil)
+	if bytes.IndexByte(body, '\\') >= 0 {
+		body, marks = decode(body, nil)
+	}
+	raw := func(at int) int {
+		if marks == nil {
+			return from + at
+		}
+		return from + rawOffset(marks, at)
+	}
 	for at := -1; ; {
-		hit, win := s.next(w.b[from:to], at)
+		hit, win := s.next(body, at)
 		if hit < -1 {
 			return
 		}
@@ -381,8 +391,8 @@ func (w *walker) shapesOnly(from, to int) {
 			if r != ruleShape {
 				continue
 			}
-			if start, end, ok := shaped(w.b[from:to], hit); ok {
-				w.spans = append(w.spans, span{from + start, from + end, Marker})
+			if start, end, ok := shaped(body, hit); ok {
+				w.spans = append(w.spans, span{raw(start), raw(end), Marker})
 				at = max(at, end-2)
 			}
 		}

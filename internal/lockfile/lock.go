@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"acp-shim/internal/textfile"
 )
 
 // tries and wait bound how long Take waits: who only looks whether a lock is held
@@ -22,16 +24,22 @@ const (
 
 // Take locks a file, and makes it where it is missing. Without an error it is either locked, or owner says whose
 // it is.
-func Take(path string) (f *os.File, owner string, err error) {
+func Take(path string) (f *os.File, owner string, err error) { return take(path, lock) }
+
+func take(path string, lock func(*os.File) (bool, error)) (f *os.File, owner string, err error) {
 	for range 100 {
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		f, err := textfile.OpenOwn(path, os.O_RDWR|os.O_CREATE)
 		if err != nil {
 			return nil, "", err
 		}
-		got := lock(f)
-		for try := 1; !got && try < tries; try++ {
+		got, err := lock(f)
+		for try := 1; !got && err == nil && try < tries; try++ {
 			time.Sleep(wait)
-			got = lock(f)
+			got, err = lock(f)
+		}
+		if err != nil {
+			f.Close()
+			return nil, "", fmt.Errorf("locking %s: %w", path, err)
 		}
 		if !got {
 			owner := ownerIn(f)

@@ -1,12 +1,31 @@
 package lockfile
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 )
+
+// TestNoLocksHere: a file system without locks is no other owner.
+func TestNoLocksHere(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.lock")
+	f, owner, err := take(path, func(*os.File) (bool, error) { return false, syscall.ENOLCK })
+	if f != nil || owner != "" || !errors.Is(err, syscall.ENOLCK) {
+		t.Errorf("owner %q, error %v", owner, err)
+	}
+	f, owner, err = take(path, lock)
+	if f == nil || owner != "" || err != nil {
+		t.Fatalf("then: owner %q, error %v", owner, err)
+	}
+	if _, owner, err := take(path, lock); owner == "" || err != nil {
+		t.Errorf("while it is held: owner %q, error %v", owner, err)
+	}
+	Drop(f)
+}
 
 // TestTakingALockThatIsBeingRemoved has many take one lock at a time: no two may
 // have it.

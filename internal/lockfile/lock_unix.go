@@ -8,8 +8,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func lock(f *os.File) bool { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil }
+// lock takes f, and reports false where somebody else has it. An error means that
+// it cannot be told: some file systems have no locks, and nobody owns anything there.
+func lock(f *os.File) (bool, error) { return flock(f, unix.LOCK_EX) }
 
-// lockable tells that nobody has f locked. It ends with f being shared, until
-// that is closed.
-func lockable(f *os.File) bool { return unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) == nil }
+// lockable tells that nobody has f locked, as far as that can be told. It ends with f
+// being shared, until that is closed.
+func lockable(f *os.File) bool {
+	free, err := flock(f, unix.LOCK_SH)
+	return free || err != nil
+}
+
+func flock(f *os.File, how int) (bool, error) {
+	for {
+		switch err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB); err {
+		case nil:
+			return true, nil
+		case unix.EINTR:
+		case unix.EWOULDBLOCK:
+			return false, nil
+		default:
+			return false, err
+		}
+	}
+}

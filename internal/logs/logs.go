@@ -35,16 +35,28 @@ type Options struct {
 func New(opt Options) (logger *slog.Logger, close func()) {
 	var handlers fan
 	var sinks []*sink
+	var stderr slog.Handler
 	if opt.Stderr != nil {
 		s := newSink(opt.Stderr)
 		sinks = append(sinks, s)
-		handlers = append(handlers, tint.NewTextHandler(s, &tint.Options{Level: opt.StderrLevel, NoColor: !opt.Color, TimeFormat: "15:04:05.000"}))
+		look := &tint.Options{Level: opt.StderrLevel, NoColor: !opt.Color, TimeFormat: "15:04:05.000"}
+		if opt.Color {
+			look.ReplaceAttr = plainAttr
+		}
+		stderr = tint.NewTextHandler(s, look)
+		handlers = append(handlers, stderr)
 	}
 	if opt.File != "" {
 		s := newSink(&daily{path: opt.File})
-		sinks = append(sinks, s)
+		if stderr != nil {
+			s.failed = func(err error) {
+				slog.New(stderr).Error("the log cannot be written; name another place with --log-file, or none", "why", err.Error())
+			}
+		}
+		// It is closed first: what it says then still has somewhere to go.
+		sinks = append([]*sink{s}, sinks...)
 		if opt.JSON {
-			handlers = append(handlers, slog.NewJSONHandler(s, &slog.HandlerOptions{Level: opt.Level}))
+			handlers = append(handlers, slog.NewJSONHandler(escaped{s}, &slog.HandlerOptions{Level: opt.Level}))
 		} else {
 			handlers = append(handlers, slog.NewTextHandler(s, &slog.HandlerOptions{Level: opt.Level}))
 		}
@@ -70,6 +82,7 @@ func (f fan) Enabled(ctx context.Context, level slog.Level) bool {
 
 func (f fan) Handle(ctx context.Context, r slog.Record) error {
 	var errs []error
+	r.Message = plain(r.Message)
 	for _, h := range f {
 		if h.Enabled(ctx, r.Level) {
 			errs = append(errs, h.Handle(ctx, r.Clone()))

@@ -36,6 +36,25 @@ func TestStderrIsSilentUnlessSomethingIsWrong(t *testing.T) {
 	}
 }
 
+// TestLogThatCannotBeWritten is told where it can be, once.
+func TestLogThatCannotBeWritten(t *testing.T) {
+	dir := t.TempDir()
+	os.WriteFile(filepath.Join(dir, "file"), nil, 0o600)
+	for name, file := range map[string]string{"no directory": filepath.Join(dir, "file", "shim.log"), "no file": dir, "a full disk": "/dev/full"} {
+		if _, err := os.Stat("/dev/full"); err != nil && file == "/dev/full" {
+			continue
+		}
+		var stderr bytes.Buffer
+		log, end := New(Options{File: file, Level: slog.LevelInfo, Stderr: &stderr, StderrLevel: slog.LevelError})
+		log.Info("one")
+		log.Info("two")
+		end()
+		if said := stderr.String(); strings.Count(said, "\n") != 1 || !strings.Contains(said, "the log cannot be written") || !strings.Contains(said, filepath.Dir(file)) {
+			t.Errorf("%s: stderr: %q", name, said)
+		}
+	}
+}
+
 func TestRecordsAreBounded(t *testing.T) {
 	var out bytes.Buffer
 	log, end := New(Options{Stderr: &out, StderrLevel: slog.LevelInfo})

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"acp-shim/internal/textfile"
 )
 
 const (
@@ -24,7 +26,9 @@ const (
 // sink queues records for a writer that may be slow. Its goroutine is started
 // by the first record and ends with close.
 type sink struct {
-	w       io.Writer
+	w io.Writer
+	// failed is told once that w takes nothing; may be nil.
+	failed  func(error)
 	mu      sync.Mutex
 	cond    sync.Cond
 	queue   []byte
@@ -80,7 +84,10 @@ func (s *sink) run() {
 		b, lost := s.queue, s.lost
 		s.queue, s.lost = nil, 0
 		s.mu.Unlock()
-		s.w.Write(b) // a log that cannot be written has nowhere to say so
+		if _, err := s.w.Write(b); err != nil && s.failed != nil {
+			s.failed(err)
+			s.failed = nil
+		}
 		if lost > 0 {
 			fmt.Fprintf(s.w, "%d records were lost here, since the log could not be written fast enough\n", lost)
 		}
@@ -146,7 +153,7 @@ func (d *daily) open(day string, now time.Time) error {
 			os.Rename(d.path, d.path+"."+was)
 		}
 	}
-	f, err := os.OpenFile(d.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	f, err := textfile.OpenOwn(d.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND)
 	if err != nil {
 		return err
 	}

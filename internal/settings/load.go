@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"acp-shim/internal/textfile"
 
@@ -192,7 +193,12 @@ func (s *Settings) file(flags *Settings, given map[string]bool, getenv func(stri
 	}
 	b, err := textfile.ReadOwn(path)
 	if err != nil {
-		if !asked && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)) {
+		// A home that is no directory, as /dev/null is a service's, has none either.
+		if !asked && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)) {
+			return nil
+		}
+		if !asked && errors.Is(err, fs.ErrPermission) {
+			s.Unread = err
 			return nil
 		}
 		return fmt.Errorf("reading the config file: %w", err)

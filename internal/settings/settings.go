@@ -61,6 +61,9 @@ type Settings struct {
 	// of its member rules.
 	Config string
 	Rules  []byte
+	// Unread is why the config file that is looked for could not be read, where
+	// that stops nobody: it may be another user's.
+	Unread error
 	// ConfigText is the file's text.
 	ConfigText []byte
 

@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -50,7 +51,7 @@ func Open(path string) (*Dir, error) {
 	if path == "" {
 		return nil, errors.New("there is no home directory to keep state in")
 	}
-	if err := os.MkdirAll(path, 0o700); err != nil {
+	if err := textfile.PrivateDir(path); err != nil {
 		return nil, fmt.Errorf("making the state directory: %w", err)
 	}
 	return &Dir{path: path}, nil
@@ -100,6 +101,16 @@ type fact struct {
 	Value json.RawMessage `json:"value"`
 }
 
+// counts tells that a fact is neither old nor of a clock that was wrong: one that is
+// yet to come would count for as long as that takes.
+func (f fact) counts() bool {
+	age := time.Since(f.At)
+	return age < factsLast && age > -clockSkew
+}
+
+// clockSkew is how far two clocks that are right may be apart.
+const clockSkew = 24 * time.Hour
+
 // Facts is what is known under kind, by the names of builds, as JSON.
 func (d *Dir) Facts(kind string) map[string]json.RawMessage {
 	known := map[string]json.RawMessage{}
@@ -111,7 +122,7 @@ func (d *Dir) Facts(kind string) map[string]json.RawMessage {
 	facts := map[string]fact{}
 	read(filepath.Join(d.path, kind+".json"), &facts)
 	for key, f := range facts {
-		if time.Since(f.At) < factsLast {
+		if f.counts() {
 			known[key] = f.Value
 		}
 	}
@@ -131,9 +142,16 @@ func (d *Dir) Learn(kind, key string, v any) error {
 	defer d.mu.Unlock()
 	facts := map[string]fact{}
 	path := filepath.Join(d.path, kind+".json")
-	read(path, &facts)
+	// What cannot be read for now would be gone for good.
+	if b, err := os.ReadFile(path); err == nil {
+		if json.Unmarshal(b, &facts) != nil {
+			facts = map[string]fact{}
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	for k, f := range facts {
-		if time.Since(f.At) >= factsLast {
+		if !f.counts() {
 			delete(facts, k)
 		}
 	}

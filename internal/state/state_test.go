@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"acp-shim/proxy"
 )
@@ -75,6 +76,44 @@ func TestDamageIsForgotten(t *testing.T) {
 	}
 	if err := d.Learn("cancel", "agy 1", 1); err != nil || known() != "1" {
 		t.Errorf("after damage: %q, %v", known(), err)
+	}
+}
+
+// TestFactsThatCannotBeRead are not replaced by the only new one: that they cannot be
+// read may pass.
+func TestFactsThatCannotBeRead(t *testing.T) {
+	d, _ := Open(t.TempDir())
+	path := filepath.Join(d.Path(), "cancel.json")
+	if err := os.Symlink("cancel.json", path); err != nil {
+		t.Skip(err)
+	}
+	if err := d.Learn("cancel", "agy 1", 1); err == nil {
+		t.Error("nobody was told")
+	}
+	if _, err := os.Readlink(path); err != nil {
+		t.Errorf("what was there is gone: %v", err)
+	}
+}
+
+// TestFactsOfAnotherClock: what is learned counts for seven days, whichever way the
+// clock was set meanwhile, and not for years where it was wrong.
+func TestFactsOfAnotherClock(t *testing.T) {
+	d, _ := Open(t.TempDir())
+	for _, c := range []struct {
+		off    time.Duration
+		counts bool
+	}{{0, true}, {-6 * 24 * time.Hour, true}, {-8 * 24 * time.Hour, false}, {time.Hour, true}, {10 * 365 * 24 * time.Hour, false}} {
+		at, _ := time.Now().Add(c.off).UTC().MarshalText()
+		os.WriteFile(filepath.Join(d.Path(), "cancel.json"), []byte(`{"agy 1":{"at":"`+string(at)+`","value":2}}`), 0o600)
+		if got := len(d.Facts("cancel")) == 1; got != c.counts {
+			t.Errorf("learned %v from now: counts %v", c.off, got)
+		}
+		if err := d.Learn("cancel", "agy 2", 1); err != nil {
+			t.Fatal(err)
+		}
+		if b, _ := os.ReadFile(filepath.Join(d.Path(), "cancel.json")); strings.Contains(string(b), "agy 1") != c.counts {
+			t.Errorf("learned %v from now, then something else: %s", c.off, b)
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"acp-shim/internal/textfile"
 	"acp-shim/usage"
 )
 
@@ -84,7 +85,7 @@ func (d *Dir) Book(u Used) error {
 	} else if info.Size() > maxUsed {
 		return fmt.Errorf("the books of usage %s are full", path)
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	f, err := textfile.OpenOwn(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE)
 	if err != nil {
 		return fmt.Errorf("opening the books of usage: %w", err)
 	}
