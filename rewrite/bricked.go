@@ -2,7 +2,10 @@ package rewrite
 
 import (
 	"bytes"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"acp-shim/internal/wire"
 	"acp-shim/proxy"
@@ -11,12 +14,15 @@ import (
 // doneCh is in every account of the failure; the rest of its words differs.
 const doneCh = "could not find doneCh"
 
+// mend is the command that helps.
+const mend = "acp-shim sessions repair "
+
 // advise is the way out of the failures that have one.
 func (r *Rewriter) advise(text, session string) string {
-	if !strings.Contains(text, doneCh) {
-		return ""
+	if !strings.Contains(text, doneCh) || strings.Contains(text, mend) {
+		return "" // another shim may have said it
 	}
-	return "a checkpoint of this conversation was left half-written when its process was killed; end the agent and mend it with: acp-shim sessions repair " + r.where() + word(session)
+	return "a checkpoint of this conversation was left half-written when its process was killed; end the agent and mend it with: " + mend + r.where() + word(session)
 }
 
 // where names the home: the line is pasted into a shell that may have another one.
@@ -28,8 +34,13 @@ func (r *Rewriter) where() string {
 }
 
 // word is an id as a word of a shell's: it is the client's or the agent's, and
-// somebody will paste the line.
+// somebody will paste the line. A terminal obeys control characters in what is pasted
+// before the shell sees the quotes.
 func word(id string) string {
+	if strings.ContainsFunc(id, func(r rune) bool { return !unicode.IsPrint(r) }) || !utf8.ValidString(id) {
+		quoted := strconv.QuoteToASCII(id)
+		return "$'" + strings.ReplaceAll(strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`), "'", `\'`) + "'"
+	}
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._:/-", r)
 	}
@@ -59,8 +70,9 @@ func brickedText(r *Rewriter, s *proxy.Step, m *proxy.Message) {
 	if s.Session() == nil || meansFailure(l.text) == nil || !bytes.Contains(l.text, []byte(doneCh)) {
 		return
 	}
-	if at, ok := textAt(m); ok {
-		end := wire.Quote("; " + r.advise(doneCh, s.Session().ID()))
+	advice := r.advise(string(l.text), s.Session().ID())
+	if at, ok := textAt(m); ok && advice != "" {
+		end := wire.Quote("; " + advice)
 		m.Splice(at.End-1, 0, end[1:len(end)-1])
 	}
 }

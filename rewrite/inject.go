@@ -206,6 +206,14 @@ func (in *Injector) Watch(failed func(error)) {
 	}, failed)
 }
 
+// Slow is [Watcher.Slow] of the file that is followed.
+func (in *Injector) Slow() error {
+	if in.watcher == nil {
+		return nil
+	}
+	return in.watcher.Slow()
+}
+
 // Close ends the following of the file.
 func (in *Injector) Close() {
 	if in.watcher != nil {

@@ -1,16 +1,12 @@
 package rewrite
 
 import (
-	"encoding/json"
-	"fmt"
-	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"acp-shim/internal/wire"
-	"acp-shim/proxy"
 )
 
 func mustRules(t testing.TB, text string) *Rules {
@@ -155,134 +151,4 @@ func TestRulesLeaveWhatCannotBeChanged(t *testing.T) {
 			t.Errorf("%s became %s", line, m.Raw)
 		}
 	}
-}
-
-// FuzzRules: a rule changes what its path leads to, and nothing else: compared
-// as decoded JSON, the rest is the same. Any bytes are borne.
-func FuzzRules(f *testing.F) {
-	f.Add([]byte(`{"id":1,"method":"x","params":{"a":{"b":1},"c":[1,2]}}`), "a.b")
-	f.Add([]byte(`{"id":1,"method":"x","params":{"a":[{"b":1},{"b":2}]}}`), "a.*.b")
-	f.Add([]byte(`{"id":1,"result":{"a.b":[[[1]]]}}`), `a\.b.0.0`)
-	f.Fuzz(func(t *testing.T, line []byte, text string) {
-		for _, verb := range verbs {
-			o := op{verb: verb, name: "zz", value: `"zz"`}
-			p, err := parsePath(text)
-			if err != nil {
-				return
-			}
-			o.path = p
-			m := &proxy.Message{}
-			m.Parse(append([]byte(nil), line...))
-			if !m.Object() {
-				return
-			}
-			o.apply(m)
-			if string(wire.Undo(m.Raw, m.Edits())) != string(line) {
-				t.Fatalf("%s %s: %q cannot be undone from %q", verb, text, line, m.Raw)
-			}
-			if !wire.Valid(m.Raw) {
-				t.Fatalf("%s %s: %q became %q", verb, text, line, m.Raw)
-			}
-			var before, after any
-			if json.Unmarshal(line, &before) != nil || json.Unmarshal(m.Raw, &after) != nil {
-				return // nested too deep for encoding/json
-			}
-			root := "params"
-			if m.Kind == wire.Response {
-				root = "result"
-			}
-			if d := elsewhere(before, after, append([]step{{name: root}}, p...)); d != "" {
-				t.Fatalf("%s %s: %q became %q: %s", verb, text, line, m.Raw, d)
-			}
-		}
-	})
-}
-
-// elsewhere finds a difference between two values beside the path.
-func elsewhere(a, b any, p []step) string {
-	if len(p) == 0 || reflect.DeepEqual(a, b) {
-		return ""
-	}
-	x, y := p[0], p[1:]
-	switch a := a.(type) {
-	case map[string]any:
-		b, ok := b.(map[string]any)
-		if !ok {
-			return "an object is gone"
-		}
-		for k := range a {
-			switch {
-			case x.any || k == x.name:
-				if v, there := b[k]; there {
-					if d := elsewhere(a[k], v, y); d != "" {
-						return d
-					}
-				}
-			case k == "zz" || reflect.DeepEqual(a[k], b[k]):
-			default:
-				return fmt.Sprintf("%q has changed", k)
-			}
-		}
-		for k := range b {
-			if _, there := a[k]; !there && k != x.name && k != "zz" && !x.any {
-				return fmt.Sprintf("%q has come", k)
-			}
-		}
-		return ""
-	case []any:
-		b, ok := b.([]any)
-		if !ok {
-			return "a list is gone"
-		}
-		if len(b) != len(a) {
-			if len(y) == 0 {
-				return "" // an element was deleted
-			}
-			return "a list has another length"
-		}
-		for i := range a {
-			if x.any || x.name == fmt.Sprint(i) || strings.TrimLeft(x.name, "+0") == fmt.Sprint(i) || strings.Trim(x.name, "+-0") == "" {
-				if d := elsewhere(a[i], b[i], y); d != "" {
-					return d
-				}
-			} else if !reflect.DeepEqual(a[i], b[i]) {
-				return fmt.Sprintf("element %d has changed", i)
-			}
-		}
-		return ""
-	}
-	return "a value has changed"
-}
-
-// FuzzUp: whatever the agent says, the rows about updates bear it, leave valid
-// JSON, and can be undone.
-func FuzzUp(f *testing.F) {
-	f.Add([]byte(chunkLine("x context canceledThe request was canceled by the client.")))
-	f.Add([]byte(updateLine(`{"sessionUpdate":"tool_call","toolCallId":"t","title":"a_b","rawInput":{"arguments":{}},"_meta":{"mcp":{"tool":"b"}}}`)))
-	f.Add([]byte(`{"id":1,"method":"session/request_permission","params":{"options":[{"kind":"allow_always"},{"kind":"allow_once"}]}}`))
-	f.Add([]byte(`{"method":"session/update","params":{"update":{"sessionUpdate":"agent_message_chunk","content":{"text":"\"}}`))
-	f.Add([]byte(`{"method":"session/update","params":` + strings.Repeat(`{"update":[`, 2000)))
-	rw := newRewriter(f)
-	f.Fuzz(func(t *testing.T, line []byte) {
-		m := &proxy.Message{}
-		m.Parse(append([]byte(nil), line...))
-		rw.seen = look{}
-		if l := rw.look(m); l.text != nil && m.Object() {
-			// The look and the members agree on a frame that may be changed.
-			if at, ok := textAt(m); ok && len(m.Members(m.Params)) == 1 && string(m.Raw[at.Off+1:at.End-1]) != string(l.text) {
-				t.Fatalf("%q: the look found %q", line, l.text)
-			}
-		}
-		leakedCancel(rw, &proxy.Step{}, m)
-		permissionOrder(rw, nil, m)
-		toolDisplay(rw, &proxy.Step{}, m)
-		NewPermissions(Allow).choose(m)
-		rememberModes(rw, nil, m)
-		if string(wire.Undo(m.Raw, m.Edits())) != string(line) {
-			t.Fatalf("%q cannot be undone from %q", line, m.Raw)
-		}
-		if len(m.Edits()) > 0 && !wire.Valid(m.Raw) {
-			t.Fatalf("%q became %q", line, m.Raw)
-		}
-	})
 }

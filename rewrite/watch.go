@@ -30,6 +30,8 @@ type Watcher struct {
 	once    sync.Once
 	add     func(w *fsnotify.Watcher, dir string) error
 	every   time.Duration
+	stands  chan struct{} // closed when slow is known
+	slow    error
 }
 
 // Watch follows a file: when it says something else than before, parse reads it
@@ -47,7 +49,7 @@ func Watch[T any](path string, was []byte, parse func([]byte) (T, error), apply 
 
 func newWatcher[T any](path string, was []byte, parse func([]byte) (T, error), apply func(T), report func(error),
 	add func(*fsnotify.Watcher, string) error, every time.Duration) *Watcher {
-	w := &Watcher{path: path, stop: make(chan struct{}), done: make(chan struct{}), add: add, every: every}
+	w := &Watcher{path: path, stop: make(chan struct{}), done: make(chan struct{}), stands: make(chan struct{}), add: add, every: every}
 	if abs, err := filepath.Abs(path); err == nil {
 		w.path = abs
 	}
@@ -84,6 +86,7 @@ func newWatcher[T any](path string, was []byte, parse func([]byte) (T, error), a
 		apply(v)
 	}
 	if info, err := os.Stat(w.path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		close(w.stands)
 		close(w.done) // a shell's <(command): there is nothing to follow
 		return w
 	}
@@ -104,6 +107,13 @@ func readAgain(path string) ([]byte, error) {
 func (w *Watcher) Close() {
 	w.once.Do(func() { close(w.stop) })
 	<-w.done
+}
+
+// Slow waits until the watch stands, and tells why the file is only looked at now and
+// then, nil where it is followed.
+func (w *Watcher) Slow() error {
+	<-w.stands
+	return w.slow
 }
 
 // dirs are the directories in which the file may be replaced.
@@ -139,6 +149,8 @@ func (w *Watcher) run() {
 			}
 		}
 	}
+	w.slow = err
+	close(w.stands)
 	var poll <-chan time.Time
 	if err == nil {
 		events, errors = notify.Events, notify.Errors

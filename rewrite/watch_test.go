@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -99,6 +100,19 @@ func TestWatchFollowsALink(t *testing.T) {
 	write(t, target, "two")
 	if got := receive(t, happened); got != "two" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// TestWatchSaysThatItIsSlow tells a file that is followed from one that is looked at.
+func TestWatchSaysThatItIsSlow(t *testing.T) {
+	nothing := func([]byte) (string, error) { return "", nil }
+	for _, want := range []error{nil, syscall.ENOSPC} {
+		w := newWatcher(filepath.Join(t.TempDir(), "f"), nil, nothing, func(string) {}, func(error) {},
+			func(*fsnotify.Watcher, string) error { return want }, time.Hour)
+		if err := w.Slow(); !errors.Is(err, want) {
+			t.Errorf("got %v, want %v", err, want)
+		}
+		w.Close()
 	}
 }
 

@@ -96,11 +96,17 @@ func (m *Message) Set(s Span, value string) bool {
 // Rename gives the member of the object at s another name. It reports false
 // where the member is missing or the new name is taken.
 func (m *Message) Rename(s Span, name, to string) bool {
-	if _, taken := m.Member(s, to); taken {
-		return false
+	var found Member
+	n := 0
+	for _, x := range m.Members(s) {
+		switch x.Name {
+		case to: // once or more often
+			return false
+		case name:
+			found, n = x, n+1
+		}
 	}
-	x, ok := m.Member(s, name)
-	return ok && m.Splice(x.Key.Off, x.Key.End-x.Key.Off, Quote(to))
+	return n == 1 && m.Splice(found.Key.Off, found.Key.End-found.Key.Off, Quote(to))
 }
 
 // Add puts a member behind the last one of the object at s. It reports false

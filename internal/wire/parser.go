@@ -88,7 +88,7 @@ func (p *Parser) learn(m *Message) {
 	}
 	open := m.Params.Off + at + len(textKey) - 1
 	end := StringEnd(m.Raw, open)
-	if end < 0 || open < m.SessionText.End && m.SessionText.Off < end || m.Raw[len(m.Raw)-1] != '\n' {
+	if !opensString(m.Raw, m.Params.Off, m.Params.Off+at) || end < 0 || open < m.SessionText.End && m.SessionText.Off < end || m.Raw[len(m.Raw)-1] != '\n' {
 		return
 	}
 	t := &p.known[p.next]
@@ -114,6 +114,18 @@ func (p *Parser) learn(m *Message) {
 	}
 	back(&t.message.Params)
 	back(&t.message.SessionText)
+}
+
+// opensString tells that a string opens at the quote at raw[at]. In what is passed over
+// by its brackets and quotes, which need not be JSON, one may end there.
+func opensString(raw []byte, from, at int) bool {
+	for from < at {
+		from += bytes.IndexByte(raw[from:], '"')
+		if from < at {
+			from = StringEnd(raw, from)
+		}
+	}
+	return from == at
 }
 
 // ByForm remembers what was found in frames that differ in one string only.

@@ -43,6 +43,8 @@ func TestParser(t *testing.T) {
 		`{"method":"m","text":"%s","params":{"sessionId":"s"}}`,
 		`{"method":"m","params":{"sessionId":"s","a":{"text":"%s"},"b":{"text":"second"}}}`,
 		`{"method":"m","params":{"sessionId":"s","sessionId":"t","text":"%s"}}`,
+		// No JSON: what looks like the text's beginning ends another string.
+		`{"method":"m","params":{"sessionId":"s","a":{"b:"text","text":"%s"}}}`,
 		`  {"method" : "m", "params" : {"sessionId" : "s", "text":"%s" } } `,
 	} {
 		for _, text := range []string{"one", "two", "", `x","id":9,"y":"`, `\"`, "three"} {

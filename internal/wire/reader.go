@@ -81,6 +81,8 @@ func (r *Reader) Next() ([]byte, error) {
 				return nil, r.tooLong(first)
 			case r.size > 0:
 				return r.whole(first), nil
+			case end-r.r > r.max:
+				end = first // a later one may be too long
 			}
 			batch := r.buf[r.r:end]
 			r.r, r.scan = end, end
@@ -125,8 +127,7 @@ func (r *Reader) whole(end int) []byte {
 }
 
 // tooLong passes over a line beyond the limit, or the part of it that ends at
-// buf[end]. Such a line always is the first that is unread: all lines that one
-// read ends are handed out together.
+// buf[end]. Such a line always is the first that is unread.
 func (r *Reader) tooLong(end int) *TooLong {
 	head := r.buf[r.r:end]
 	if len(r.chunks) > 0 {

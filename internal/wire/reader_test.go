@@ -5,9 +5,12 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"acp-shim/fixtures/seeds"
 )
 
 // cutter hands a stream over in pieces of random size.
@@ -48,20 +51,60 @@ func readAll(t *testing.T, r *Reader) []byte {
 	}
 }
 
+// FuzzReader: wherever a stream is cut and however the buffers lie, every line comes
+// out as it went in, and of those beyond the limit each is told of in its place.
 func FuzzReader(f *testing.F) {
-	f.Add([]byte("{\"a\":1}\r\n\n[1]\nnoise\xff\x00\n{\"no\":\"end\"}"), uint64(1))
-	f.Fuzz(func(t *testing.T, in []byte, seed uint64) {
+	f.Add([]byte("{\"a\":1}\r\n\n[1]\nnoise\xff\x00\n{\"no\":\"end\"}"), uint64(1), 0)
+	frames := seeds.Frames()
+	for i, line := range frames {
+		f.Add(append(append(slices.Clone(line), '\n'), frames[(i+1)%len(frames)]...), uint64(i), i%3*len(line))
+	}
+	f.Fuzz(func(t *testing.T, in []byte, seed uint64, limit int) {
 		for _, chunk := range []int{chunkSize, 8} {
-			r := NewReader(&cutter{in, rand.New(rand.NewPCG(seed, 2))}, 0)
+			r := NewReader(&cutter{in, rand.New(rand.NewPCG(seed, 2))}, limit)
 			r.chunk = chunk
 			if chunk == 8 {
 				r.buf = make([]byte, 8)
 			}
-			if got := readAll(t, r); !bytes.Equal(got, in) {
-				t.Fatalf("in chunks of %d: got %q, want %q", chunk, got, in)
+			if limit <= 0 {
+				if got := readAll(t, r); !bytes.Equal(got, in) {
+					t.Fatalf("in chunks of %d: got %q, want %q", chunk, got, in)
+				}
+				continue
+			}
+			one := &single{Reader: r}
+			for line := range bytes.Lines(in) {
+				got, err := one.line()
+				if long, is := AsTooLong(err); is != (len(bytes.TrimSuffix(line, []byte("\n"))) > limit) {
+					t.Fatalf("in chunks of %d, at most %d: %q is %q, %v", chunk, limit, line, got, err)
+				} else if is && !bytes.HasPrefix(line, long.Head) {
+					t.Fatalf("the head of %q is %q", line, long.Head)
+				} else if !is && (err != nil || !bytes.Equal(got, line)) {
+					t.Fatalf("in chunks of %d: got %q, want %q, %v", chunk, got, line, err)
+				}
+			}
+			if got, err := one.line(); err != io.EOF {
+				t.Fatalf("behind the end: %q, %v", got, err)
 			}
 		}
 	})
+}
+
+// single reads one line at a time.
+type single struct {
+	*Reader
+	rest []byte
+}
+
+// line is the next line, or the error in its place.
+func (s *single) line() (line []byte, err error) {
+	if len(s.rest) == 0 {
+		if s.rest, err = s.Next(); err != nil {
+			return nil, err
+		}
+	}
+	line, s.rest = Cut(s.rest)
+	return line, nil
 }
 
 func TestReaderOneByteAtATime(t *testing.T) {
