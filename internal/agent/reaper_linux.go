@@ -44,7 +44,14 @@ func BecomeSubreaper() (stop func(), err error) {
 		once.Do(func() {
 			signal.Stop(died)
 			close(quit)
-			<-over
+			// The goroutine may be held by a start that hangs, as of a program on a
+			// disk that does not answer any more.
+			limit := time.NewTimer(killBound)
+			defer limit.Stop()
+			select {
+			case <-over:
+			case <-limit.C:
+			}
 			unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 		})
 	}, nil
@@ -123,12 +130,16 @@ func KillOrphans() {
 			return
 		}
 		k := &kin{roots: map[int]bool{}, spare: spared(0)}
-		starting.Lock()
-		for _, pid := range orphans() {
-			k.roots[pid] = true
+		// A start that hangs must not hold up the end. As long as it does, its child
+		// cannot be told from an orphan.
+		known := starting.TryLock()
+		if known {
+			for _, pid := range orphans() {
+				k.roots[pid] = true
+			}
+			starting.Unlock()
 		}
-		starting.Unlock()
-		if killAll(t, k.byBlood(table), sent) == 0 {
+		if killAll(t, k.byBlood(table), sent) == 0 && known {
 			clean++
 		} else {
 			clean = 0

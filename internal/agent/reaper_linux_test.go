@@ -43,6 +43,25 @@ func TestOrphansAreAdoptedAndReaped(t *testing.T) {
 	}
 }
 
+// A start that hangs, as of a program on a disk that does not answer, holds up
+// neither the end of the process nor that of its being a subreaper.
+func TestEndBesideAStartThatHangs(t *testing.T) {
+	stop, err := BecomeSubreaper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	starting.Lock()
+	defer starting.Unlock()
+	syscall.Kill(os.Getpid(), syscall.SIGCHLD)
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		KillOrphans()
+		stop()
+	}()
+	await(t, over, "the end")
+}
+
 // What cleared its environment, left the session and lost its parent is beyond
 // Kill's reach, but not beyond KillOrphans'.
 func TestKillOrphans(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tidwall/gjson"
+	"go.uber.org/goleak"
 
 	"acp-shim/fixtures/sim"
 	"acp-shim/internal/agent"
@@ -32,7 +33,7 @@ func TestMain(m *testing.M) {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 func start(t *testing.T, opt Options, args ...string) (*Conn, context.Context) {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"go.uber.org/goleak"
 )
 
 // TestMain lets the test binary be the browser.
@@ -18,7 +20,7 @@ func TestMain(m *testing.M) {
 	if IsBrowser(os.Args[0]) {
 		os.Exit(BrowserMain(os.Args))
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 // caught is a Catch for a process with the environment env beside a plain one, and

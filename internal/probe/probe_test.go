@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"acp-shim/fixtures/sim"
 	"acp-shim/internal/agent"
 )
@@ -29,7 +31,8 @@ func TestMain(m *testing.M) {
 			os.Exit(0)
 		}
 	}
-	os.Exit(m.Run())
+	// The SDK's server of HTTP keeps a session open that its client has left.
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/modelcontextprotocol/go-sdk/mcp.(*streamableServerConn).Read"))
 }
 
 // options are those of a live probe of one of the test binary's own agents.

@@ -15,6 +15,8 @@ type Status struct {
 	Exclusive bool   `json:"exclusive"`
 	// Recording is the capture that is written, if one is.
 	Recording string `json:"recording,omitempty"`
+	// Goroutines is how many the shim had when this was written.
+	Goroutines int `json:"goroutines"`
 
 	Client Peer   `json:"client"`
 	Agent  Agent  `json:"agent"`

@@ -2,6 +2,7 @@ package status
 
 import (
 	"maps"
+	"runtime"
 	"slices"
 	"time"
 )
@@ -96,7 +97,7 @@ func (b *Board) Snapshot() Status {
 	}
 	b.mu.Unlock()
 
-	s.Updated = b.opt.Clock().UTC()
+	s.Updated, s.Goroutines = b.opt.Clock().UTC(), runtime.NumGoroutine()
 	build := s.Agent.Name + " " + s.Agent.Version
 	if b.opt.Path != nil {
 		s.Agent.Path = b.opt.Path()
