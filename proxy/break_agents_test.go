@@ -140,9 +140,14 @@ func (o *oracle) agentEvent() {
 		}
 	case k < 19:
 		if o.IntN(4) == 0 {
-			o.note("output of %d ended", a.gen)
 			a.broken = true
-			o.w.OutputEnded(a.gen)
+			if o.IntN(2) == 0 {
+				o.note("output of %d ended", a.gen)
+				o.w.OutputEnded(a.gen)
+			} else {
+				o.note("input of %d ended", a.gen)
+				o.w.InputEnded(a.gen)
+			}
 		}
 	}
 }

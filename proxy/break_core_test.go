@@ -313,3 +313,55 @@ func TestHistoryIsNotGivenUp(t *testing.T) {
 	s.didNot("session/new")
 	s.did("client<", `"id":21`, "could not be opened again")
 }
+
+// TestAgentThatTakesNothing: what waits for a process has an end. Beyond it requests
+// are refused and a turn that was about to begin has not begun; a cancel is carried
+// out all the same.
+func TestAgentThatTakesNothing(t *testing.T) {
+	s := opened(t, Options{})
+	s.client(`{"id":2,"method":"session/prompt","params":{"sessionId":"a"}}`)
+	s.queued = heldLimit + 1
+	s.out = nil
+	s.client(`{"id":3,"method":"_x","params":{}}`)
+	s.did("client< ", `"id":3`, heldText)
+	s.client(`{"method":"_x","params":{}}`)
+	s.didNot("agent1< ")
+	s.client(`{"method":"session/cancel","params":{"sessionId":"a"}}`)
+	s.did("agent1< ", "session/cancel")
+	s.agent(1, `{"id":2,"result":{"stopReason":"cancelled"}}`)
+	s.client(`{"id":4,"method":"session/prompt","params":{"sessionId":"a"}}`)
+	s.did("client< ", `"id":4`, heldText)
+	s.queued, s.out = 0, nil
+	s.client(`{"id":5,"method":"session/prompt","params":{"sessionId":"a"}}`)
+	s.did("agent1< ", `"id":5`)
+}
+
+// TestCrowdIsToldOnce: what waits for a process tries again whenever a turn ends or a
+// setting is answered, and that it waits stands in the log once.
+func TestCrowdIsToldOnce(t *testing.T) {
+	s := opened(t, Options{MaxAgents: 1})
+	told := func() (n int) {
+		for _, l := range s.logs {
+			if strings.Contains(l, "all agent processes run turns") {
+				n++
+			}
+		}
+		return n
+	}
+	s.client(prompt(2, "a"))
+	for id := 3; id < 6; id++ {
+		s.client(fmt.Sprintf(`{"id":%d,"method":"session/new","params":{"cwd":"/w","mcpServers":[]}}`, id))
+		s.core.settled()
+	}
+	if told() != 1 {
+		t.Errorf("it was told %d times", told())
+	}
+	for id := 3; id < 6; id++ {
+		s.client(fmt.Sprintf(`{"method":"$/cancel_request","params":{"requestId":%d}}`, id))
+	}
+	s.core.settled() // nothing waits any more
+	s.client(`{"id":7,"method":"session/new","params":{"cwd":"/w","mcpServers":[]}}`)
+	if told() != 2 {
+		t.Errorf("of another time it was told %d times", told()-1)
+	}
+}

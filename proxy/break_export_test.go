@@ -43,6 +43,7 @@ func (w *World) Agent(gen int, line string) { w.core.agentLine(gen, []byte(line+
 func (w *World) Started(gen int)            { w.core.started(gen, 100+gen) }
 func (w *World) Gone(gen int, e Exit)       { w.core.gone(gen, e) }
 func (w *World) OutputEnded(gen int)        { w.core.outputEnded(gen) }
+func (w *World) InputEnded(gen int)         { w.core.inputEnded(gen) }
 func (w *World) Claimed(id, failure string) { w.core.claimed(id, nil, failure) }
 func (w *World) EOF()                       { w.core.clientEOF() }
 func (w *World) State(id string) string     { return sessionState(w.core, id) }

@@ -28,7 +28,7 @@ func (l *Loop) toAgent(gen int, line []byte) {
 			l.blocked(gen, p)
 		}
 		// The client's frames are refused before it is as many: these are answers.
-		if !p.drowned && p.out.waiting() > 2*heldLimit+l.cfg.MaxFrame {
+		if !p.drowned && p.out.waiting() > heldLimit+l.cfg.MaxFrame {
 			p.drowned = true
 			go l.step(func() { l.core.takesNothing(gen, "the agent took no answers to what it asked") })
 		}

@@ -70,7 +70,7 @@ func (c *Core) clientSays(m *Message) {
 	switch {
 	case m.Method == mInitialize && r != nil:
 		c.initialize(m, r)
-	case c.opening && !c.decided && c.heldSize+len(m.Raw) > heldLimit:
+	case c.opening && !c.decided && c.tooMuch(m):
 		c.refuse(m, r, heldText)
 	case c.opening && !c.decided:
 		// Which profile applies is known when initialize is answered.
@@ -92,6 +92,12 @@ func (c *Core) hold(m *Message, r *Request) *held {
 		r.held = h
 	}
 	return h
+}
+
+// tooMuch tells that a frame is more than may wait beside what does already. One
+// alone may be as long as any: it is there, and its length has a limit of its own.
+func (c *Core) tooMuch(m *Message) bool {
+	return c.heldSize > 0 && c.heldSize+len(m.Raw) > heldLimit
 }
 
 // wait keeps a frame: one that has just come by a copy, one that was held before
@@ -127,7 +133,7 @@ const heldText = "acp-shim: more than 256 MiB of frames wait for the agent alrea
 
 // route finds the session or the process that a frame is for.
 func (c *Core) route(m *Message, r *Request, again bool) {
-	if c.heldSize+len(m.Raw) > heldLimit {
+	if c.tooMuch(m) {
 		c.refuse(m, r, heldText)
 		return
 	}

@@ -82,6 +82,7 @@ type Core struct {
 	spoke    *Session            // the one that byAgentID found last, nil where it must look again
 	names    map[string]string   // the same of earlier runs, to the client's id
 	waiting  []*held             // wait for a process to be free
+	crowded  bool                // the log says that something does
 	crashes  int                 // of processes that held no session, or several
 	crashed  map[string]int      // of processes that held a single one, by its id
 

@@ -134,3 +134,21 @@ func TestMalformedUnderATakenID(t *testing.T) {
 	s.client(`{"id":5,"id":1073741825,"result":"allow"}`)
 	s.expect(`agent2< {"jsonrpc":"2.0","id":0,"error":{"code":-32603,"message":"acp-shim: the client's answer is malformed","data":null}}`)
 }
+
+// TestOneFrameMayBeLong: what may wait is bounded, and a single frame only by its own
+// limit: where nothing waits it passes.
+func TestOneFrameMayBeLong(t *testing.T) {
+	s := opened(t, Options{})
+	m := &Message{Raw: make([]byte, heldLimit+1)} // nobody looks at its pages
+	if s.core.tooMuch(m) {
+		t.Error("a frame is too long for nothing that waits")
+	}
+	s.core.heldSize = 1
+	if !s.core.tooMuch(m) {
+		t.Error("it may wait beside others")
+	}
+	s.core.heldSize = heldLimit + 1
+	if !s.core.tooMuch(&Message{Raw: []byte("{}\n")}) {
+		t.Error("more may wait beside it")
+	}
+}

@@ -91,6 +91,7 @@ type Loop struct {
 	finish   chan struct{}
 	code     int
 	isOver   bool
+	broken   bool     // that nothing can be written to the client was told
 	condemns sync.Map // generations whose processes are being ended
 }
 
@@ -153,6 +154,7 @@ func (l *Loop) Run(ctx context.Context) int {
 		<-l.finish
 	}
 	l.drainOut()
+	l.lastUnwritten()
 	l.shut()
 	return l.code
 }

@@ -2,12 +2,16 @@ package proxy
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -194,12 +198,89 @@ func TestOutputEndsWithoutExit(t *testing.T) {
 	}
 }
 
+// TestInputEndsWithoutExit: who cannot be asked any more owes no answers, but what it
+// says before it exits is still heard.
+func TestInputEndsWithoutExit(t *testing.T) {
+	r := newRig(t, Options{})
+	a := r.agent()
+	a.received.Close()
+	fmt.Fprintln(r.send, `{"id":1,"method":"x"}`)
+	fmt.Fprintln(a.say, `{"method":"last words"}`)
+	for _, want := range []string{"last words", "it closed its input"} {
+		line, err := r.get.ReadString('\n')
+		if err != nil || !strings.Contains(line, want) {
+			t.Errorf("got %q, %v", line, err)
+		}
+	}
+}
+
 func TestClientIsGone(t *testing.T) {
 	r := newRig(t, Options{})
 	a := r.agent()
 	r.getEnd.Close()
 	fmt.Fprintln(a.say, `{"method":"x"}`)
 	r.wait()
+}
+
+// ends is a client's end that fails after a while.
+type ends struct {
+	text string
+	err  error
+}
+
+func (e *ends) Read(b []byte) (int, error) {
+	if e.text == "" {
+		return 0, e.err
+	}
+	n := copy(b, e.text)
+	e.text = e.text[n:]
+	return n, nil
+}
+
+func (e *ends) Write(b []byte) (int, error) { return 0, e.err }
+
+// TestEndsThatFail: what a client that goes looks like is its end; any other error of
+// its pipes is told, and the exit code says so. What it had asked before is answered.
+func TestEndsThatFail(t *testing.T) {
+	for _, c := range []struct {
+		read, write error
+		code        int
+		told        string
+	}{
+		{read: io.EOF},
+		{read: syscall.ECONNRESET},
+		{read: syscall.EIO, code: codeIO, told: "cannot be read any more"},
+		{read: io.EOF, write: syscall.EPIPE},
+		{read: io.EOF, write: syscall.ECONNRESET},
+		{read: io.EOF, write: syscall.ENOSPC, code: codeIO, told: "nothing can be written to the client"},
+	} {
+		var log, got bytes.Buffer
+		in := &ends{"{\"id\":1,\"method\":\"x\"}\n", c.read}
+		var out io.Writer = &got
+		if c.write != nil {
+			out = &ends{err: c.write}
+		}
+		l := New(Config{
+			In: in, Out: out, OutFD: -1, Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelError})),
+			Start: func(int) (Process, error) { return nil, errors.New("no agent today") },
+		})
+		done := make(chan int, 1)
+		go func() { done <- l.Run(context.Background()) }()
+		select {
+		case code := <-done:
+			if code != c.code {
+				t.Errorf("read %v, write %v: exit code %d", c.read, c.write, code)
+			}
+		case <-time.After(patience):
+			t.Fatalf("read %v, write %v: the loop does not end", c.read, c.write)
+		}
+		if n := strings.Count(log.String(), "level=ERROR"); (n == 0) != (c.told == "") || n > 1 || !strings.Contains(log.String(), c.told) {
+			t.Errorf("read %v, write %v: it told %q", c.read, c.write, log.String())
+		}
+		if c.write == nil && (strings.Count(got.String(), "\n") != 1 || !strings.Contains(got.String(), "no agent today")) {
+			t.Errorf("read %v: the answer is %q", c.read, got.String())
+		}
+	}
 }
 
 func TestNothingIsLeft(t *testing.T) {

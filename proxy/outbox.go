@@ -22,13 +22,14 @@ type outbox struct {
 
 	view    []byte // lines of this step that lie side by side in a reader's buffer
 	batch   []byte // lines of this step that do not
-	large   []byte // the rest of a line that lies alone; it waits before the queue
 	queue   []byte // waits for the goroutine
 	spare   []byte
-	busy    bool // the goroutine writes
-	inHand  int  // bytes it has in hand
-	midline bool // the last byte written ended no line
-	ending  bool // to be closed when the queue is empty
+	blocks  [][]byte // wait behind the queue
+	behind  int      // bytes in them
+	busy    bool     // the goroutine writes
+	inHand  int      // bytes it has in hand
+	midline bool     // the last byte written ended no line
+	ending  bool     // to be closed when the queue is empty
 	closed  bool
 	written uint64
 	err     error
@@ -102,10 +103,14 @@ func (o *outbox) flush() {
 		}
 	}
 	if len(out) > 0 && o.err == nil && !o.closed {
-		if alone && len(o.large)+len(o.queue) == 0 {
-			o.large = out
-		} else {
+		switch {
+		case alone:
+			// Nobody writes to its buffer again.
+			o.blocks, o.behind = append(o.blocks, out[:len(out):len(out)]), o.behind+len(out)
+		case len(o.blocks) == 0 && len(o.queue)+len(out) <= keepQueue:
 			o.queue = append(o.queue, out...)
+		default:
+			o.block(out)
 		}
 		o.cond.Signal()
 	}
@@ -116,19 +121,47 @@ func (o *outbox) flush() {
 	o.batch = o.batch[:0]
 }
 
+// block keeps a copy of what is too much for the queue: a buffer that grew with what
+// waits would leave as much behind.
+func (o *outbox) block(out []byte) {
+	o.behind += len(out)
+	if last := len(o.blocks) - 1; last >= 0 {
+		if b := o.blocks[last]; cap(b)-len(b) >= len(out) {
+			o.blocks[last] = append(b, out...)
+			return
+		}
+	}
+	o.blocks = append(o.blocks, append(make([]byte, 0, max(len(out), keepQueue)), out...))
+}
+
+// next takes what is to be written first, which may be nothing. own tells that its
+// buffer is the queue's.
+func (o *outbox) next() (buf []byte, own bool) {
+	if len(o.queue) > 0 {
+		buf = o.queue
+		o.queue, o.spare = o.spare[:0], nil
+		return buf, true
+	}
+	if len(o.blocks) > 0 {
+		buf, o.blocks[0] = o.blocks[0], nil
+		o.blocks, o.behind = o.blocks[1:], o.behind-len(buf)
+	}
+	return buf, false
+}
+
 func (o *outbox) fail(err error) {
 	if o.err != nil {
 		return
 	}
 	o.err = err
-	o.large, o.queue = nil, nil
+	o.queue, o.blocks, o.behind = nil, nil, 0
 	if o.onError != nil {
 		o.onError(err)
 	}
 }
 
 // waiting is how many bytes have not been taken yet.
-func (o *outbox) waiting() int { return len(o.large) + len(o.queue) + o.inHand }
+func (o *outbox) waiting() int { return len(o.queue) + o.behind + o.inHand }
 
 // end closes the way behind what waits.
 func (o *outbox) end() {
@@ -143,7 +176,7 @@ func (o *outbox) end() {
 // discard closes the way at once and tells how much was never sent.
 func (o *outbox) discard() int {
 	n := len(o.view) + len(o.batch) + o.waiting()
-	o.view, o.batch, o.large, o.queue = nil, nil, nil, nil
+	o.view, o.batch, o.queue, o.blocks, o.behind = nil, nil, nil, nil, 0
 	o.close()
 	o.cond.Signal()
 	return n
@@ -164,7 +197,7 @@ func (o *outbox) run() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for {
-		for len(o.large)+len(o.queue) == 0 && !o.closed {
+		for len(o.queue)+o.behind == 0 && !o.closed {
 			if o.ending {
 				o.close()
 				return
@@ -174,12 +207,8 @@ func (o *outbox) run() {
 		if o.closed {
 			return
 		}
-		var whole []byte
-		buf := o.large
-		if o.large = nil; buf == nil {
-			whole, buf = o.queue, o.queue
-			o.queue, o.spare = o.spare[:0], nil
-		}
+		buf, own := o.next()
+		whole := buf
 		o.busy, o.inHand = true, len(buf)
 		o.mu.Unlock()
 		for len(buf) > 0 {
@@ -203,7 +232,7 @@ func (o *outbox) run() {
 		}
 		o.mu.Lock()
 		o.busy, o.inHand = false, 0
-		if whole != nil && cap(whole) <= keepQueue {
+		if own && cap(whole) <= keepQueue {
 			o.spare = whole[:0]
 		}
 	}

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bytes"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -34,6 +35,8 @@ func TestLargeLinesWaitInOrder(t *testing.T) {
 		"small behind":          {large('a'), []byte("x\n"), []byte("y\n")},
 		"two":                   {large('a'), large('b')},
 		"two, small between":    {large('a'), []byte("x\n"), large('b'), []byte("y\n")},
+		"many small ones":       slices.Repeat([][]byte{append(bytes.Repeat([]byte("z"), 1000), 10), []byte("y\n")}, 5000),
+		"all kinds":             slices.Repeat([][]byte{large('a'), []byte("x\n"), append(bytes.Repeat([]byte("z"), keepQueue), 10), []byte("y\n"), large('b')[1:]}, 3),
 		"as large as is copied": {large('a')[1:], large('b')},
 	} {
 		var mu sync.Mutex

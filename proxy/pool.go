@@ -138,7 +138,11 @@ func (c *Core) starve(s *Session, m *Message, r *Request, again bool) {
 		}
 		return
 	}
-	c.fx.log(slog.LevelWarn, "all agent processes run turns; a request waits for one of them", "max-agents", c.opt.MaxAgents)
+	if !c.crowded {
+		// Once, and not each time that what waits has tried again in vain.
+		c.crowded = true
+		c.fx.log(slog.LevelWarn, "all agent processes run turns; a request waits for one of them", "max-agents", c.opt.MaxAgents)
+	}
 	if s != nil {
 		s.starved = true
 	}
@@ -164,12 +168,15 @@ func (c *Core) turnOver() {
 	if !c.policy.Exclusive {
 		return
 	}
+	crowded := len(c.waiting) > 0
 	for _, s := range c.sessions {
 		if s.starved {
 			s.starved = false
 			c.wake(s)
+			crowded = crowded || s.starved
 		}
 	}
+	c.crowded = c.crowded && crowded
 }
 
 // settled is called when a session may have become one whose process can be

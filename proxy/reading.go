@@ -73,8 +73,25 @@ func (l *Loop) unwritten(err error) {
 		l.core.clientGone()
 		return
 	}
-	l.log(slog.LevelError, "nothing can be written to the client any more: everything ends", "error", err.Error())
+	l.sayUnwritten(err)
 	l.core.terminate(codeIO)
+}
+
+// lastUnwritten is unwritten for the last lines, when there is nothing more to end.
+func (l *Loop) lastUnwritten() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.out.err; err != nil && !hasGone(err) && l.code == 0 {
+		l.sayUnwritten(err)
+		l.code = codeIO
+	}
+}
+
+func (l *Loop) sayUnwritten(err error) {
+	if !l.broken {
+		l.broken = true
+		l.log(slog.LevelError, "nothing can be written to the client any more: everything ends", "error", err.Error())
+	}
 }
 
 // hasGone tells how a peer's end shows on a pipe and, where it died with something

@@ -19,6 +19,8 @@ type script struct {
 	timers map[timerKey]time.Duration
 	frames []string // what the taps saw
 	kept   map[string][]Record
+	queued int // bytes that wait for every process
+	logs   []string
 }
 
 func newScript(t *testing.T, opt Options) *script {
@@ -40,7 +42,7 @@ func (s *script) toAgent(gen int, line []byte) {
 func (s *script) spawn(gen int)                   { s.add("spawn %d", gen) }
 func (s *script) closeInput(gen int)              { s.add("close %d", gen) }
 func (s *script) discard(gen int) int             { s.add("discard %d", gen); return 0 }
-func (s *script) unsent(int) int                  { return 0 }
+func (s *script) unsent(int) int                  { return s.queued }
 func (s *script) terminate(gen int)               { s.add("terminate %d", gen) }
 func (s *script) kill(gen int)                    { s.add("kill %d", gen) }
 func (s *script) arm(k timerKey, d time.Duration) { s.timers[k] = d }
@@ -50,8 +52,10 @@ func (s *script) release(id string)               { s.add("release %s", id) }
 func (s *script) recall()                         {}
 func (s *script) forget(id string)                { s.add("forget %s", id) }
 func (s *script) finished(code int)               { s.add("finished %d", code) }
-func (s *script) log(slog.Level, string, ...any)  {}
-func (s *script) Event(*Event)                    {}
+func (s *script) log(_ slog.Level, text string, _ ...any) {
+	s.logs = append(s.logs, text)
+}
+func (s *script) Event(*Event) {}
 
 // remembers claims a session of which there is a record.
 func (s *script) remembers(r Record) {
