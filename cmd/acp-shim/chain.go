@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"time"
 
 	"acp-shim/cancelshim"
 	"acp-shim/internal/login"
@@ -103,6 +104,7 @@ func (c *chain) build(s *shim) error {
 // watch follows the files that may change while the shim runs.
 func (c *chain) watch(s *shim) {
 	c.injector.Watch(func(err error) { s.log.Error("the MCP servers stay as they were", "error", err.Error()) })
+	go s.sayIfSlow(c.injector.Slow)
 	if s.set.Config == "" {
 		return
 	}
@@ -121,20 +123,44 @@ func (c *chain) watch(s *shim) {
 		func(err error) {
 			s.log.Error("the rules stay as they were", "file", s.set.Config, "error", err.Error())
 		})
+	go s.sayIfSlow(c.rules.Slow)
 }
 
-func (c *chain) close() {
-	c.login.stop()
-	if c.catch != nil {
-		c.catch.Close()
+// sayIfSlow says once that files are not followed as they should be.
+func (s *shim) sayIfSlow(slow func() error) {
+	if err := slow(); err != nil {
+		s.slow.Do(func() {
+			s.log.Warn("changed files are noticed within seconds only, since the system has no watches left (see fs.inotify in sysctl)", "why", err.Error())
+		})
 	}
-	if c.rules != nil {
-		c.rules.Close()
-	}
-	c.injector.Close()
-	c.rewriter.Close()
-	c.facts.wait()
 }
+
+// close ends what follows files and writes them. It does not wait longer than a
+// client would: a disk that does not answer must not hold up the end.
+func (c *chain) close() {
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		c.login.stop()
+		if c.catch != nil {
+			c.catch.Close()
+		}
+		if c.rules != nil {
+			c.rules.Close()
+		}
+		c.injector.Close()
+		c.rewriter.Close()
+		c.facts.wait()
+	}()
+	limit := time.NewTimer(closeWithin)
+	defer limit.Stop()
+	select {
+	case <-closed:
+	case <-limit.C:
+	}
+}
+
+const closeWithin = time.Second
 
 // noisy tells lines of the agent's stderr that are for nobody.
 func (c *chain) noisy(line []byte) bool { return c.rewriter.Noise(line) }

@@ -54,6 +54,8 @@ func (c configCmd) Run() error {
 	switch path := settings.ConfigPath(os.Getenv); {
 	case set.Config != "":
 		t.write("The config file is " + shown(tilde(set.Config)))
+	case set.Unread != nil:
+		t.write("The config file is not used, since it cannot be read: " + shown(set.Unread.Error()))
 	case path != "":
 		t.write(shown(tilde(path)) + " is not there: nothing is set by a config file")
 	default:

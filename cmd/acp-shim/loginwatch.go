@@ -40,6 +40,7 @@ func (l *loginWatch) start(s *shim) {
 			s.loop.Renew("the login settings have changed")
 		}
 	}, func(error) {}) // a file that is not there is no fault
+	go s.sayIfSlow(l.watcher.Slow)
 }
 
 func (l *loginWatch) stop() {

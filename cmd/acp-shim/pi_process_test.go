@@ -24,14 +24,14 @@ func slowly(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * max(1, load/float64(runtime.NumCPU()), float64(running)/float64(runtime.NumCPU())))
 }
 
-// alive are the processes of this stage, by the home in their environment, with
+// alive are the processes of this stage, by their environment, with
 // what they are. Where there is no /proc nobody is found.
 func (s *stage) alive() map[int]string {
 	all := map[int]string{}
 	procs, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, path := range procs {
 		env, err := os.ReadFile(path)
-		if err != nil || !strings.Contains("\x00"+string(env), "\x00HOME="+s.home+"\x00") {
+		if err != nil || !strings.Contains("\x00"+string(env), "\x00"+stageMark+s.home+"\x00") {
 			continue
 		}
 		var pid int

@@ -34,6 +34,9 @@ type stage struct {
 	untidy bool
 }
 
+// stageMark begins the variable by which the processes of a stage are known.
+const stageMark = "ACP_SHIM_TEST_STAGE="
+
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	exe, err := os.Executable()
@@ -51,7 +54,7 @@ func newStage(t *testing.T) *stage {
 		}
 	}
 	// With the race detector every exit would take a second more.
-	s.env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.home, playsMain + "=1", "GORACE=atexit_sleep_ms=0"}
+	s.env = []string{stageMark + s.home, "PATH=" + os.Getenv("PATH"), "HOME=" + s.home, playsMain + "=1", "GORACE=atexit_sleep_ms=0"}
 	t.Cleanup(s.leftovers)
 	return s
 }

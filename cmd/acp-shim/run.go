@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/term"
@@ -35,6 +36,9 @@ type shim struct {
 	stamp string // of the agent's file
 	loop  *proxy.Loop
 	chain chain
+	slow  sync.Once
+	// running is the loop, once there is one, for a signal that may come before.
+	running atomic.Pointer[proxy.Loop]
 }
 
 // run is the agent that the client believes to have started.
@@ -42,12 +46,13 @@ func run(set *settings.Settings) int {
 	if term.IsTerminal(0) {
 		fmt.Fprintln(os.Stderr, "acp-shim: waiting for an ACP client on standard input; see acp-shim help, or try acp-shim demo")
 	}
+	s := &shim{set: set, run: agent.NewRunID()}
+	defer s.onSignals()()
 	streams, err := stdio.Take()
 	if err != nil {
 		return complain(err)
 	}
 	defer streams.Close()
-	s := &shim{set: set, run: agent.NewRunID()}
 	s.state, err = state.Open(s.statePath())
 	log, endLog := logs.New(s.logOptions())
 	defer endLog()
@@ -57,6 +62,9 @@ func run(set *settings.Settings) int {
 		log.Error("sessions are neither remembered nor locked against other shims; name another place with --state-dir", "why", err.Error())
 	} else if err != nil {
 		log.Info("nothing is remembered beyond this run", "why", err.Error())
+	}
+	if set.Unread != nil {
+		log.Error("the config file is not used, since it cannot be read", "why", set.Unread.Error())
 	}
 	// The agent is looked for once and pinned: a link that moves while the shim
 	// runs must not mix two builds in one connection.
@@ -88,7 +96,7 @@ func run(set *settings.Settings) int {
 	if stop, err := agent.BecomeSubreaper(); err == nil {
 		defer stop()
 	}
-	defer s.onSignals()()
+	s.running.Store(s.loop)
 	code := s.loop.Run(context.Background())
 	for id, t := range s.chain.usage.Sessions() {
 		log.Info("used", "session", id, "turns", t.Turns, "total", t.Total, "input", t.Input, "output", t.Output, "context", t.Used)
@@ -159,6 +167,7 @@ func (s *shim) startAgent(gen int) (proxy.Process, error) {
 		Stderr: agent.SkipLines(s.chain.noisy, func(line []byte) { s.agentStderr(gen, line) }),
 		StderrLost: func(lines int, bytes int64) {
 			s.log.Warn("lines of the agent's stderr were lost", "agent", gen, "lines", lines)
+			s.loop.Event(proxy.Event{Kind: "note", Agent: gen, Text: fmt.Sprintf("%d lines of its stderr, %d bytes, came faster than they could be passed on", lines, bytes)})
 		},
 		TailSkip: s.chain.noisy,
 	})
@@ -193,16 +202,40 @@ func (s *shim) agentStderr(gen int, line []byte) {
 	s.loop.Event(proxy.Event{Kind: "stderr", Agent: gen, Text: string(line)})
 }
 
-// watchGuard keeps a guard alive as long as the shim is.
+// watchGuard keeps a guard alive as long as the shim is. Where none can be started
+// it is tried again, since too many processes or open files may be so for a while.
 func (s *shim) watchGuard() {
-	for wait := time.Duration(0); ; wait = time.Second {
-		time.Sleep(wait)
+	keepGuard(time.Sleep, func() (<-chan struct{}, error) {
 		g, err := agent.StartGuard(s.run)
 		if err != nil {
-			s.log.Warn("no guard: if the shim is killed, agents may stay behind", "error", err.Error())
-			return
+			return nil, err
 		}
-		<-g.Done()
+		return g.Done(), nil
+	}, func(err error) {
+		s.log.Warn("no guard for now: if the shim is killed, agents may stay behind", "error", err.Error())
+	})
+}
+
+const (
+	guardAgain = time.Second
+	guardLast  = time.Minute
+)
+
+// keepGuard starts one guard after the other, and tells once when it cannot.
+func keepGuard(sleep func(time.Duration), start func() (gone <-chan struct{}, err error), failed func(error)) {
+	wait, told := guardAgain, false
+	for ; ; sleep(wait) {
+		gone, err := start()
+		if err == nil {
+			<-gone
+			wait = guardAgain
+			continue
+		}
+		if !told {
+			told = true
+			failed(err)
+		}
+		wait = min(2*wait, guardLast)
 	}
 }
 
@@ -216,7 +249,7 @@ func (s *shim) store() proxy.Store {
 	}
 	store, err := s.state.Sessions(storedAgent, geminiHome(), s.set.Remember)
 	if err != nil {
-		s.log.Warn("sessions are not remembered", "error", err.Error())
+		s.log.Error("sessions are neither remembered nor locked against other shims", "why", err.Error())
 		store, _ = (*state.Dir)(nil).Sessions("", "", false)
 	}
 	var once sync.Once
