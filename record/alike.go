@@ -25,6 +25,18 @@ type alike struct {
 
 type body struct{ from, to int32 }
 
+// goodForms are the forms of frames that were checked in full (see [wire.Message]):
+// of another one of the same form only the string that differs has to be checked.
+type goodForms [8]uint32
+
+func (g *goodForms) has(form uint32) bool { return form != 0 && g[form%8] == form }
+
+func (g *goodForms) add(form uint32) { g[form%8] = form }
+
+// sameForm is same for a frame of a form that was found to be good, with varies where
+// its string is.
+func (a *alike) sameForm(b []byte, varies wire.Span) bool { return a.good(b, varies.Off, varies.End) }
+
 // alikeMax is the longest frame that is learned.
 const alikeMax = 4096
 
@@ -48,17 +60,21 @@ func (a *alike) same(b []byte) bool {
 			break
 		}
 		from, to := int(s.from), len(b)-len(a.frame)+int(s.to)
-		if !validBody(b[from:to]) {
-			return false
-		}
-		// A window of the sieve reaches over the string by up to three bytes.
-		if !a.raw && (suspiciousWord(b[max(0, from-3):min(len(b), to+3)]) || suspiciousSign(b)) {
+		if !a.good(b, from, to) {
 			return false
 		}
 		a.misses, a.patience = 0, 1
 		return true
 	}
 	return false
+}
+
+// good reports whether the string in b[from:to] is valid and, unless secrets do not
+// matter, not suspicious where it stands.
+func (a *alike) good(b []byte, from, to int) bool {
+	// A window of the sieve reaches over the string by up to three bytes.
+	return validBody(b[from:to]) &&
+		(a.raw || !suspiciousWord(b[max(0, from-3):min(len(b), to+3)]) && !suspiciousSign(b))
 }
 
 // learn takes a frame that was not alike, and that was found to be what same
@@ -111,25 +127,23 @@ func commonSuffix(a, b []byte) int {
 
 // validBody reports whether b can stand between the quotes of a JSON string.
 func validBody(b []byte) bool {
-	for i := 0; i < len(b); i++ {
-		switch c := b[i]; {
-		case c < ' ' || c == '"':
+	for i := 0; ; {
+		if i = wire.Plain(b, i); i >= len(b) {
+			return utf8.Valid(b)
+		}
+		if b[i] != '\\' || i+1 >= len(b) {
 			return false
-		case c == '\\':
-			if i++; i >= len(b) {
+		}
+		switch b[i+1] {
+		case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+			i += 2
+		case 'u':
+			if _, ok := hex4(b, i+2); !ok {
 				return false
 			}
-			switch b[i] {
-			case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-			case 'u':
-				if _, ok := hex4(b, i+1); !ok {
-					return false
-				}
-				i += 4
-			default:
-				return false
-			}
+			i += 6
+		default:
+			return false
 		}
 	}
-	return utf8.Valid(b)
 }

@@ -2,8 +2,13 @@ package record
 
 import (
 	"bytes"
+	"encoding/json"
+	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"acp-shim/internal/wire"
+	"acp-shim/proxy"
 )
 
 // TestAlike: a stream is recognised, and what is not quite alike is not.
@@ -63,4 +68,46 @@ func FuzzAlike(f *testing.F) {
 			t.Errorf("%q was taken to be like %q", second, first)
 		}
 	})
+}
+
+// TestForms: what all frames of a form have is redacted in each of them, and so is what
+// only one has in its text.
+func TestForms(t *testing.T) {
+	for _, fixed := range []string{`"x":"y"`, `"note":"ghp_s3cr3tValue99aaaa"`, `"access_token":"s3cr3t-Value99"`, `"url":"https://h/?code=s3cr3t-Value99"`} {
+		d := newDisk()
+		w := newWriter(d, "x", Options{})
+		p, m := &wire.Parser{}, &wire.Message{}
+		texts := []string{"one", "two", `sk-s3cr3t-Value99`, "three", `four \u0074oken`, `fi"ve`, "six\n", "seven"}
+		forms := map[uint32]bool{}
+		for _, text := range texts {
+			line := `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{` + fixed + `,"content":{"text":"` + text + `","type":"text"},"sessionUpdate":"agent_message_chunk"}}}` + "\n"
+			p.Parse(m, []byte(line))
+			forms[m.Form] = true
+			w.Frame(&proxy.Frame{From: proxy.AgentPeer(1), To: proxy.Client, Bytes: m.Raw, Message: m})
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		got := d.text()
+		if strings.Contains(got, "s3cr3t") || strings.Count(got, Marker) < 1 {
+			t.Errorf("%s: a secret is left, or nothing was replaced:\n%s", fixed, got)
+		}
+		if len(forms) > 4 {
+			t.Errorf("%d forms: the test is of no use", len(forms))
+		}
+		var frames []Entry
+		for _, e := range entries(t, got) {
+			if e.IsFrame() {
+				frames = append(frames, e)
+			}
+		}
+		if len(frames) != len(texts) {
+			t.Fatalf("%d frames:\n%s", len(frames), got)
+		}
+		for i, text := range texts {
+			if e := frames[i]; e.JSON != json.Valid(e.Body) || !strings.Contains(text, "s3cr3t") && !strings.Contains(text, "oken") && !bytes.Contains(e.Sent(), []byte(text)) {
+				t.Errorf("%q: %+v", text, e)
+			}
+		}
+	}
 }

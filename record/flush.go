@@ -65,6 +65,8 @@ type flusher struct {
 	secrets [][]byte // those that clean knows
 	info    []byte   // what the agent has said of itself
 	alike   alike
+	forms   goodForms
+	count   counter
 	taken   [][]byte
 	rec     record
 	out     []byte // lines that are to be written
@@ -175,7 +177,7 @@ func (f *flusher) learn() {
 	if now := f.w.opt.Secrets(); !sameSecrets(now, f.secrets) {
 		f.secrets = now
 		f.clean.known = newHunter(slices.DeleteFunc(slices.Clone(now), func(s []byte) bool { return !huntable(s) }))
-		f.alike.frame = f.alike.frame[:0] // it may hold one
+		f.alike.frame, f.forms = f.alike.frame[:0], goodForms{} // they may hold one
 	}
 }
 

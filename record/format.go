@@ -57,10 +57,7 @@ func (f *flusher) header(opt Options) {
 // format appends the line of a record to out. A large frame is written from
 // where it is, and out holds what comes after it.
 func (f *flusher) format(r *record) {
-	b := append(f.out, `{"seq":`...)
-	b = strconv.AppendUint(b, r.seq, 10)
-	b = append(b, `,"t":`...)
-	b = strconv.AppendInt(b, r.t, 10)
+	b := f.count.append(f.out, r.seq, r.t)
 	switch r.kind {
 	case isFrame:
 		f.out = b
@@ -77,7 +74,8 @@ func (f *flusher) format(r *record) {
 
 func (f *flusher) frame(r *record) {
 	sent, edits := r.bytes, r.edits
-	embed := len(edits) == 0 && f.alike.same(sent) && !f.clean.known.may(sent) && (f.clean.maxBlob == 0 || len(sent) <= f.clean.maxBlob)
+	known := f.forms.has(r.form)
+	embed := len(edits) == 0 && (known && f.alike.sameForm(sent, r.varies) || !known && f.alike.same(sent)) && !f.clean.known.may(sent) && (f.clean.maxBlob == 0 || len(sent) <= f.clean.maxBlob)
 	if !embed {
 		f.introduce(r)
 		sent, edits = f.clean.frame(sent, edits)
@@ -95,7 +93,14 @@ func (f *flusher) frame(r *record) {
 	if !embed && utf8.Valid(body) && embeds(body) {
 		embed = true
 		if f.clean.raw || len(sent) <= alikeMax && !suspicious(sent) {
-			f.alike.learn(sent)
+			switch {
+			case r.form == 0:
+				f.alike.learn(sent)
+			case &sent[0] == &r.bytes[0]:
+				// As it came. Where something was replaced, it may be in what all
+				// frames of the form have.
+				f.forms.add(r.form)
+			}
 		}
 	}
 	switch {

@@ -3,6 +3,7 @@ package record
 import (
 	"encoding/binary"
 
+	"acp-shim/internal/wire"
 	"acp-shim/proxy"
 )
 
@@ -99,6 +100,8 @@ type record struct {
 	// Of a frame.
 	from, to proxy.Peer
 	again    bool
+	form     uint32 // those of one form differ in nothing but one string; 0 for none
+	varies   wire.Span
 	bytes    []byte
 	why      []byte
 	apart    [][]byte // those of frames to come
@@ -117,9 +120,10 @@ const (
 	flagApart // the bytes are the next ones of those that lie apart
 )
 
-// frameHead is the head of a frame's record: kind, seq, time, from, to, flags, and how
-// many edits, bytes and bytes of why follow.
-const frameHead = 1 + 8 + 8 + 4 + 4 + 1 + 3*4
+// frameHead is the head of a frame's record: kind, seq, time, from, to, flags, how many
+// edits, bytes and bytes of why follow, and the form and where the string is that
+// differs.
+const frameHead = 1 + 8 + 8 + 4 + 4 + 1 + 3*4 + 3*4
 
 // frameSize is the room that the record of a frame takes, but for its bytes where
 // they lie apart.
@@ -154,6 +158,14 @@ func appendFrame(b []byte, seq uint64, t int64, f *proxy.Frame) []byte {
 	binary.LittleEndian.PutUint32(h[26:], uint32(len(f.Edits)))
 	binary.LittleEndian.PutUint32(h[30:], uint32(len(f.Bytes)))
 	binary.LittleEndian.PutUint32(h[34:], uint32(len(f.Why)))
+	var form uint32
+	var varies wire.Span
+	if m := f.Message; m != nil && len(f.Edits) == 0 && len(m.Raw) == len(f.Bytes) {
+		form, varies = m.Form, m.Varies
+	}
+	binary.LittleEndian.PutUint32(h[38:], form)
+	binary.LittleEndian.PutUint32(h[42:], uint32(varies.Off))
+	binary.LittleEndian.PutUint32(h[46:], uint32(varies.End))
 	if !f.Own {
 		b = append(b, f.Bytes...)
 	}
@@ -172,6 +184,8 @@ func (r *record) readFrame(b []byte) (rest []byte) {
 	r.kind, r.again = isFrame, h[25]&flagAgain != 0
 	r.seq, r.t = binary.LittleEndian.Uint64(h[1:]), int64(binary.LittleEndian.Uint64(h[9:]))
 	r.from, r.to = proxy.Peer(binary.LittleEndian.Uint32(h[17:])), proxy.Peer(binary.LittleEndian.Uint32(h[21:]))
+	r.form = binary.LittleEndian.Uint32(h[38:])
+	r.varies = wire.Span{Off: int(binary.LittleEndian.Uint32(h[42:])), End: int(binary.LittleEndian.Uint32(h[46:]))}
 	edits, bytes, why := binary.LittleEndian.Uint32(h[26:]), binary.LittleEndian.Uint32(h[30:]), binary.LittleEndian.Uint32(h[34:])
 	b = b[frameHead:]
 	if h[25]&flagApart != 0 {

@@ -175,3 +175,27 @@ func BenchmarkValid(b *testing.B) {
 		Valid(frame)
 	}
 }
+
+// TestPlain has it find what a look at each byte finds, wherever that stands.
+func TestPlain(t *testing.T) {
+	slow := func(b []byte, i int) int {
+		for i < len(b) && b[i] >= ' ' && b[i] != '"' && b[i] != '\\' {
+			i++
+		}
+		return i
+	}
+	for c := range 256 {
+		for at := range 20 {
+			for next := range 256 {
+				b := bytes.Repeat([]byte{'x'}, 20)
+				b[at] = byte(c)
+				b[(at+1)%20] = byte(next)
+				for _, from := range []int{0, 3} {
+					if got, want := Plain(b, from), slow(b, from); got != want {
+						t.Fatalf("%q from %d: %d, and not %d", b, from, got, want)
+					}
+				}
+			}
+		}
+	}
+}

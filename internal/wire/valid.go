@@ -1,5 +1,10 @@
 package wire
 
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
 // Valid reports whether b is one JSON value with white space around it, as
 // encoding/json's Valid does, but without a limit on nesting and without
 // recursion: a frame a million brackets deep must neither be called broken nor
@@ -145,21 +150,33 @@ func number(b []byte, i int) int {
 	return i
 }
 
-// plain marks the bytes that stand for themselves in a string.
-var plain = func() (t [256]bool) {
-	for c := 0x20; c < 256; c++ {
-		t[c] = c != '"' && c != '\\'
+// Plain returns the offset of the first byte from b[i] on that does not stand for
+// itself in a JSON string: a control character, a quote or a backslash; len(b) if there
+// is none. Eight bytes are looked at at a time.
+func Plain(b []byte, i int) int {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	for ; i+8 <= len(b); i += 8 {
+		x := binary.LittleEndian.Uint64(b[i:])
+		quote, slash := x^ones*'"', x^ones*'\\'
+		// The lowest bit that is set belongs to the first such byte; those above it may
+		// be wrong.
+		found := ((x-ones*' ')&^x | (quote-ones)&^quote | (slash-ones)&^slash) & highs
+		if found != 0 {
+			return i + bits.TrailingZeros64(found)/8
+		}
 	}
-	return
-}()
+	for i < len(b) && b[i] >= ' ' && b[i] != '"' && b[i] != '\\' {
+		i++
+	}
+	return i
+}
 
 func strictString(b []byte, i int) int {
-	for i < len(b) {
-		c := b[i]
-		if plain[c] {
-			i++
-			continue
+	for {
+		if i = Plain(b, i); i >= len(b) {
+			return -1
 		}
+		c := b[i]
 		if c == '"' {
 			return i + 1
 		}
@@ -183,5 +200,4 @@ func strictString(b []byte, i int) int {
 			return -1
 		}
 	}
-	return -1
 }
