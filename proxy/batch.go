@@ -6,11 +6,7 @@ import "acp-shim/internal/wire"
 // changed, but its requests are on the books, so that they are answered when
 // that process dies.
 func (c *Core) batch(m *Message) {
-	a := c.primary()
-	if a == nil {
-		c.shimToClient(response([]byte("null"), ErrorBody(CodeInternal, c.crashText(nil), nil)), "refused")
-		return
-	}
+	var list []*Request
 	whole := Span{Off: indexOf(m.Raw, '['), End: len(m.Raw)}
 	for _, at := range m.Elements(whole) {
 		var x Message
@@ -19,9 +15,24 @@ func (c *Core) batch(m *Message) {
 			continue
 		}
 		c.seq++
-		r := &Request{Method: "batch", id: append([]byte(nil), x.Text(x.ID)...), sequence: c.seq, agent: a}
-		a.open++
+		r := &Request{Method: "batch", id: append([]byte(nil), x.Text(x.ID)...), sequence: c.seq}
 		c.requests.put(r.id, r)
+		list = append(list, r)
+	}
+	a := c.primary()
+	if why := c.refuses(a, m); why != "" {
+		c.tap(Client, Nobody, m.Raw, m, "refused", false)
+		if len(list) == 0 {
+			c.shimToClient(response([]byte("null"), ErrorBody(CodeInternal, why, nil)), "refused")
+		}
+		for _, r := range list {
+			c.answer(r, ErrorBody(CodeInternal, why, nil), "refused")
+		}
+		return
+	}
+	for _, r := range list {
+		r.agent = a
+		a.open++
 	}
 	c.send(a, m, nil, false)
 }

@@ -331,6 +331,14 @@ func TestAgentThatTakesNothing(t *testing.T) {
 	s.agent(1, `{"id":2,"result":{"stopReason":"cancelled"}}`)
 	s.client(`{"id":4,"method":"session/prompt","params":{"sessionId":"a"}}`)
 	s.did("client< ", `"id":4`, heldText)
+	s.out = nil
+	s.client(`[{"id":41,"method":"_x"},{"method":"_y"},{"id":42,"method":"_x"}]`)
+	s.did("client< ", `"id":41`, heldText)
+	s.did("client< ", `"id":42`, heldText)
+	s.didNot("agent1< ")
+	if a := s.core.agentOf(1); a.open != 0 || s.core.requests.n != 0 {
+		t.Errorf("%d requests are open, %d on the books", a.open, s.core.requests.n)
+	}
 	s.queued, s.out = 0, nil
 	s.client(`{"id":5,"method":"session/prompt","params":{"sessionId":"a"}}`)
 	s.did("agent1< ", `"id":5`)

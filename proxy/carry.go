@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"log/slog"
+	"time"
 )
 
 // The core's effects, carried out. All run under the lock.
@@ -24,7 +25,7 @@ func (l *Loop) toAgent(gen int, line []byte) {
 	}
 	p.out.put(line)
 	if p.out.waiting() > blockedAbove {
-		if !l.isArmed(timerKey{kind: timerBlocked, gen: gen}) {
+		if !l.deadlines.armed(timerKey{kind: timerBlocked, gen: gen}) {
 			l.blocked(gen, p)
 		}
 		// The client's frames are refused before it is as many: these are answers.
@@ -73,6 +74,10 @@ func (l *Loop) kill(gen int) {
 		go p.Kill()
 	}
 }
+
+func (l *Loop) arm(k timerKey, d time.Duration) { l.deadlines.arm(k, d) }
+
+func (l *Loop) disarm(k timerKey) { l.deadlines.disarm(k) }
 
 func (l *Loop) claim(id string) {
 	if l.cfg.Store == nil {

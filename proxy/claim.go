@@ -64,7 +64,7 @@ func (c *Core) claimed(id string, rec *Record, failure string) {
 		s.state = Failed
 		s.failure = "acp-shim: " + failure
 		s.closing = nil // nothing goes on behind it
-		c.refuse(h.m, h.request, s.failure)
+		c.refuse(h.m, h.request, s.failure, true)
 		c.failQueue(s)
 		c.forgetSession(s)
 		return

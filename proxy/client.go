@@ -64,14 +64,14 @@ func (c *Core) clientSays(m *Message) {
 		c.requests.put(r.id, r)
 	}
 	if c.ending {
-		c.refuse(m, r, "acp-shim is ending, since its input has ended")
+		c.refuse(m, r, "acp-shim is ending, since its input has ended", false)
 		return
 	}
 	switch {
 	case m.Method == mInitialize && r != nil:
 		c.initialize(m, r)
 	case c.opening && !c.decided && c.tooMuch(m):
-		c.refuse(m, r, heldText)
+		c.refuse(m, r, heldText, false)
 	case c.opening && !c.decided:
 		// Which profile applies is known when initialize is answered.
 		c.gate = append(c.gate, c.hold(m, r))
@@ -134,14 +134,14 @@ const heldText = "acp-shim: more than 256 MiB of frames wait for the agent alrea
 // route finds the session or the process that a frame is for.
 func (c *Core) route(m *Message, r *Request, again bool) {
 	if c.tooMuch(m) {
-		c.refuse(m, r, heldText)
+		c.refuse(m, r, heldText, again)
 		return
 	}
 	if len(m.Session) > 0 {
 		s := c.sessions[string(m.Session)]
 		if s == nil && (m.Method == mLoad || m.Method == mResume) && r != nil {
 			if as := c.alias[string(m.Session)]; as != nil {
-				c.refuse(m, r, fmt.Sprintf("acp-shim: this conversation is open here as session %s; use that id", as.id))
+				c.refuse(m, r, fmt.Sprintf("acp-shim: this conversation is open here as session %s; use that id", as.id), again)
 				return
 			}
 			s = c.addSession(string(m.Session))
@@ -167,17 +167,12 @@ func (c *Core) route(m *Message, r *Request, again bool) {
 // send passes a frame of the client's through the chain to process a, or keeps
 // it until a takes frames. With no process to be had it is refused.
 func (c *Core) send(a *Agent, m *Message, r *Request, again bool) {
-	if a == nil {
-		c.refuse(m, r, c.crashText(nil))
+	if why := c.refuses(a, m); why != "" {
+		c.refuse(m, r, why, again)
 		return
 	}
 	if !a.takes() {
 		a.queue = append(a.queue, c.wait(m, r, again))
-		return
-	}
-	if m.Method != mCancel && c.fx.unsent(a.gen) > heldLimit {
-		c.full(a)
-		c.refuse(m, r, heldText)
 		return
 	}
 	s := c.step()
@@ -222,6 +217,18 @@ func (c *Core) send(a *Agent, m *Message, r *Request, again bool) {
 	c.fx.toAgent(a.gen, m.Raw)
 }
 
+// refuses tells why a frame cannot go to process a, "" where it can.
+func (c *Core) refuses(a *Agent, m *Message) string {
+	switch {
+	case a == nil:
+		return c.crashText(nil)
+	case a.takes() && m.Method != mCancel && c.fx.unsent(a.gen) > heldLimit:
+		c.full(a)
+		return heldText
+	}
+	return ""
+}
+
 // release sends a frame that was held.
 func (c *Core) release(h *held) {
 	c.unhold(h)
@@ -231,9 +238,10 @@ func (c *Core) release(h *held) {
 	c.route(h.m, h.request, true)
 }
 
-// refuse answers a request with an error of the shim's; anything else is dropped.
-func (c *Core) refuse(m *Message, r *Request, why string) {
-	c.tap(Client, Nobody, m.Raw, m, "refused", false)
+// refuse answers a request with an error of the shim's; anything else is dropped. again
+// tells that the frame was held before.
+func (c *Core) refuse(m *Message, r *Request, why string, again bool) {
+	c.tap(Client, Nobody, m.Raw, m, "refused", again)
 	if r != nil {
 		c.answer(r, ErrorBody(CodeInternal, why, nil), "refused")
 	}

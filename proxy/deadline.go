@@ -2,7 +2,14 @@ package proxy
 
 import "time"
 
-// deadline is a timer of the core's. It belongs to the loop's lock.
+// deadlines are the core's timers. They belong to the loop's lock.
+type deadlines struct {
+	list map[timerKey]*deadline
+	// step runs a function under the lock; over is called under it when a time is up.
+	step func(func())
+	over func(timerKey)
+}
+
 type deadline struct {
 	timer *time.Timer
 	rings time.Time // when timer does
@@ -14,62 +21,66 @@ type deadline struct {
 // the frame; so theirs runs on, and is set for the rest when it rings too early.
 func (k timerKind) lazy() bool { return k == timerIdle }
 
-func (l *Loop) arm(k timerKey, d time.Duration) {
-	a := l.deadlines[k]
-	due := l.at().Add(d)
-	if a == nil {
-		a = &deadline{}
-		l.deadlines[k] = a
-		a.timer = time.AfterFunc(d, func() { l.step(func() { l.ring(k, a) }) })
-	} else if !k.kind.lazy() || a.rings.After(due) {
-		a.timer.Reset(d)
-	} else {
-		a.due = due
+func (s *deadlines) arm(k timerKey, d time.Duration) {
+	x := s.list[k]
+	due := time.Now().Add(d)
+	switch {
+	case x == nil:
+		x = &deadline{}
+		if s.list == nil {
+			s.list = map[timerKey]*deadline{}
+		}
+		s.list[k] = x
+		x.timer = time.AfterFunc(d, func() { s.step(func() { s.ring(k, x) }) })
+	case !k.kind.lazy() || x.rings.After(due):
+		x.timer.Reset(d)
+	default:
+		x.due = due
 		return
 	}
-	a.rings, a.due = due, due
+	x.rings, x.due = due, due
 }
 
 // ring is called when a deadline's timer has run out.
-func (l *Loop) ring(k timerKey, a *deadline) {
-	if l.deadlines[k] != a {
+func (s *deadlines) ring(k timerKey, x *deadline) {
+	if s.list[k] != x {
 		return // it was stopped, and too late for the timer
 	}
-	if a.due.IsZero() {
-		delete(l.deadlines, k)
+	if x.due.IsZero() {
+		delete(s.list, k)
 		return
 	}
-	if rest := time.Until(a.due); rest > 0 {
+	if rest := time.Until(x.due); rest > 0 {
 		// It was set anew since.
-		a.rings = a.due
-		a.timer.Reset(rest)
+		x.rings = x.due
+		x.timer.Reset(rest)
 		return
 	}
-	delete(l.deadlines, k)
-	l.core.timer(k)
+	delete(s.list, k)
+	s.over(k)
 }
 
-func (l *Loop) disarm(k timerKey) {
-	a := l.deadlines[k]
+func (s *deadlines) disarm(k timerKey) {
+	x := s.list[k]
 	switch {
-	case a == nil:
+	case x == nil:
 	case k.kind.lazy():
-		a.due = time.Time{}
+		x.due = time.Time{}
 	default:
-		a.timer.Stop()
-		delete(l.deadlines, k)
+		x.timer.Stop()
+		delete(s.list, k)
 	}
 }
 
-func (l *Loop) isArmed(k timerKey) bool {
-	a := l.deadlines[k]
-	return a != nil && !a.due.IsZero()
+func (s *deadlines) armed(k timerKey) bool {
+	x := s.list[k]
+	return x != nil && !x.due.IsZero()
 }
 
-// quiet stops all of them for good.
-func (l *Loop) quiet() {
-	for k, a := range l.deadlines {
-		a.timer.Stop()
-		delete(l.deadlines, k)
+// stop stops all of them for good.
+func (s *deadlines) stop() {
+	for k, x := range s.list {
+		x.timer.Stop()
+		delete(s.list, k)
 	}
 }

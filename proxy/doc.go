@@ -52,8 +52,9 @@
 // the cancel's interceptor sets; "unwinding" is running with a prompt that was
 // answered early, and then whatever is asked of the session ends its process.
 //
-// Without an exclusive policy there is one process for all sessions, nothing is
-// held, and nothing is ended.
+// Without an exclusive policy there is one process for all sessions, frames are held
+// only while it starts, and it is ended only where nothing can come of it any more: it
+// has closed its input or its output, or takes nothing.
 //
 // # Goroutines
 //

@@ -79,11 +79,16 @@ func (t *idTable[T]) drop(id []byte, is func(T) bool) {
 		return
 	}
 	t.n--
-	if len(list) == 1 {
+	switch {
+	case len(list) == 1:
 		delete(t.many, string(id))
-		return
+	case at == 0:
+		var none T
+		list[0] = none
+		t.many[string(id)] = list[1:]
+	default:
+		t.many[string(id)] = slices.Delete(list, at, at+1)
 	}
-	t.many[string(id)] = slices.Delete(list, at, at+1)
 }
 
 // all is every entry, in no order.

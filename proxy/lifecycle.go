@@ -16,7 +16,7 @@ func (c *Core) start() { c.spawn() }
 func (c *Core) initialize(m *Message, r *Request) {
 	a := c.primary()
 	if a == nil {
-		c.refuse(m, r, c.crashText(nil))
+		c.refuse(m, r, c.crashText(nil), false)
 		return
 	}
 	c.opening = c.opening || c.agent0 == nil

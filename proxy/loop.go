@@ -80,7 +80,7 @@ type Loop struct {
 	out       *outbox
 	dirty     []*outbox
 	procs     map[int]*proc
-	deadlines map[timerKey]*deadline
+	deadlines deadlines
 	came      time.Time // what is being dealt with, zero until somebody asks
 	drained   sync.Cond // a reader of an agent's may go on
 	paused    int
@@ -122,7 +122,7 @@ const (
 // New makes a Loop. It does nothing before Run.
 func New(cfg Config) *Loop {
 	l := &Loop{
-		cfg: cfg, procs: map[int]*proc{}, deadlines: map[timerKey]*deadline{},
+		cfg: cfg, procs: map[int]*proc{},
 		finish: make(chan struct{}),
 	}
 	if l.cfg.MaxFrame <= 0 {
@@ -138,6 +138,7 @@ func New(cfg Config) *Loop {
 		l.cfg.At = l.at
 	}
 	l.core = newCore(l, l.cfg.Options)
+	l.deadlines = deadlines{step: l.step, over: l.core.timer}
 	return l
 }
 
@@ -179,7 +180,6 @@ func (l *Loop) step(f func()) {
 	if l.isOver {
 		return
 	}
-	l.came = time.Time{}
 	f()
 	l.flush()
 }
@@ -198,6 +198,7 @@ func (l *Loop) flush() {
 		l.dirty[i].flush()
 	}
 	l.dirty = l.dirty[:0]
+	l.came = time.Time{}
 	if l.paused > 0 {
 		l.drained.Broadcast()
 	}
@@ -317,7 +318,7 @@ func (l *Loop) drainOut() {
 func (l *Loop) shut() {
 	l.mu.Lock()
 	l.isOver = true
-	l.quiet()
+	l.deadlines.stop()
 	if l.lighten != nil {
 		l.lighten.Stop()
 	}

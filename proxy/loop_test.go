@@ -199,18 +199,41 @@ func TestOutputEndsWithoutExit(t *testing.T) {
 }
 
 // TestInputEndsWithoutExit: who cannot be asked any more owes no answers, but what it
-// says before it exits is still heard.
+// says before it exits is still heard, for a while.
 func TestInputEndsWithoutExit(t *testing.T) {
 	r := newRig(t, Options{})
 	a := r.agent()
-	a.received.Close()
-	fmt.Fprintln(r.send, `{"id":1,"method":"x"}`)
-	fmt.Fprintln(a.say, `{"method":"last words"}`)
-	for _, want := range []string{"last words", "it closed its input"} {
-		line, err := r.get.ReadString('\n')
-		if err != nil || !strings.Contains(line, want) {
+	failed, tell := make(chan error, 1), func(error) {}
+	// The while begins when the test says so.
+	for held, end := false, time.Now().Add(patience); !held; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the agent is never attended to")
+		}
+		r.loop.mu.Lock()
+		for _, p := range r.loop.procs {
+			held, tell = true, p.out.onError
+			p.out.onError = func(err error) { failed <- err }
+		}
+		r.loop.mu.Unlock()
+	}
+	answer := func(want string) {
+		t.Helper()
+		if line, err := r.get.ReadString('\n'); err != nil || !strings.Contains(line, want) {
 			t.Errorf("got %q, %v", line, err)
 		}
+	}
+	a.received.Close()
+	fmt.Fprintln(r.send, `{"id":1,"method":"x"}`)
+	err := <-failed
+	fmt.Fprintln(a.say, `{"method":"last words"}`)
+	answer("last words")
+	began := time.Now()
+	r.loop.mu.Lock()
+	tell(err)
+	r.loop.mu.Unlock()
+	answer("it closed its input")
+	if d := time.Since(began); d < 2*quietAfter {
+		t.Errorf("it was given %v for its last words", d)
 	}
 }
 
@@ -248,10 +271,10 @@ func TestEndsThatFail(t *testing.T) {
 		told        string
 	}{
 		{read: io.EOF},
-		{read: syscall.ECONNRESET},
+		{read: goneHere()[1]},
 		{read: syscall.EIO, code: codeIO, told: "cannot be read any more"},
-		{read: io.EOF, write: syscall.EPIPE},
-		{read: io.EOF, write: syscall.ECONNRESET},
+		{read: io.EOF, write: goneHere()[0]},
+		{read: io.EOF, write: goneHere()[1]},
 		{read: io.EOF, write: syscall.ENOSPC, code: codeIO, told: "nothing can be written to the client"},
 	} {
 		var log, got bytes.Buffer

@@ -130,7 +130,7 @@ func (c *Core) newSession(m *Message, r *Request, again bool) {
 func (c *Core) starve(s *Session, m *Message, r *Request, again bool) {
 	if c.looping(s) || c.ending {
 		if m != nil {
-			c.refuse(m, r, c.crashText(s))
+			c.refuse(m, r, c.crashText(s), again)
 		} else if s != nil {
 			s.failure = c.crashText(s)
 			s.state, s.starved = Failed, false

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"os"
 	"runtime/debug"
-	"syscall"
 	"time"
 
 	"acp-shim/internal/wire"
@@ -94,10 +93,14 @@ func (l *Loop) sayUnwritten(err error) {
 	}
 }
 
-// hasGone tells how a peer's end shows on a pipe and, where it died with something
-// unread, on a socket.
+// hasGone tells that an error of the client's ends is how the client goes.
 func hasGone(err error) bool {
-	return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, os.ErrClosed)
+	for _, code := range goneCodes {
+		if errors.Is(err, code) {
+			return true
+		}
+	}
+	return errors.Is(err, io.ErrClosedPipe) || errors.Is(err, os.ErrClosed)
 }
 
 // watchOut sees whether anybody still reads what the shim writes, once the
@@ -130,7 +133,6 @@ func (l *Loop) readAgent(gen int, p *proc) {
 		}
 		l.mu.Lock()
 		if !l.isOver {
-			l.came = time.Time{}
 			l.weigh(len(batch))
 			for len(batch) > 0 {
 				var line []byte

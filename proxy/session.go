@@ -299,7 +299,7 @@ func (c *Core) deliver(s *Session, m *Message, r *Request, again bool) {
 		c.send(c.primary(), m, r, again)
 		return
 	case Stuck:
-		c.refuse(m, r, c.stuckText(s))
+		c.refuse(m, r, c.stuckText(s), again)
 		return
 	case Cold, Failed:
 		switch {

@@ -27,11 +27,11 @@ type body struct{ from, to int32 }
 
 // goodForms are the forms of frames that were checked in full (see [wire.Message]):
 // of another one of the same form only the string that differs has to be checked.
-type goodForms [8]uint32
+type goodForms [wire.Forms]uint32
 
-func (g *goodForms) has(form uint32) bool { return form != 0 && g[form%8] == form }
+func (g *goodForms) has(form uint32) bool { return form != 0 && g[form%wire.Forms] == form }
 
-func (g *goodForms) add(form uint32) { g[form%8] = form }
+func (g *goodForms) add(form uint32) { g[form%wire.Forms] = form }
 
 // sameForm is same for a frame of a form that was found to be good, with varies where
 // its string is.

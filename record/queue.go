@@ -16,7 +16,8 @@ const chunkSize = 64 << 10
 const keepChunks = 32
 
 // queue holds records in the order in which they came, until the flusher takes
-// them. A record is a copy of what a Tap was given, with no work done on it.
+// them. A record is a copy of what a Tap was given, but for bytes that nobody writes to
+// again, with no work done on it.
 type queue struct {
 	chunks [][]byte // full, and the last one being filled
 	// apart are the bytes of frames that lie in memory of their own, in order: what

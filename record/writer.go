@@ -95,7 +95,7 @@ const (
 )
 
 // Writer writes a capture. It is a [proxy.Tap]: Frame and Event copy what they
-// are given and return, and the flusher does the rest. All methods may be
+// are given, or keep what nobody writes to again, and return; the flusher does the rest. All methods may be
 // called at any time and from any goroutine; what comes after Close is dropped.
 type Writer struct {
 	path    atomic.Pointer[string]

@@ -6,15 +6,15 @@ import "bytes"
 // repeat themselves: a chunk of an answer differs from the one before in nothing but
 // its text. Such a frame is compared with the earlier one and not scanned again.
 type Parser struct {
-	known [parserKnows]template
+	known [Forms]template
 	next  int
 	last  int
 	forms uint32
 }
 
-// parserKnows is how many forms of frames are known at a time: those of a few
-// sessions that stream side by side, and of thoughts among them.
-const parserKnows = 8
+// Forms is how many forms of frames are known at a time: those of a few sessions that
+// stream side by side, and of thoughts among them.
+const Forms = 8
 
 // template is the form of a frame: all but the one string that differs.
 type template struct {
@@ -34,7 +34,7 @@ var textKey = []byte(`"text":"`)
 func (p *Parser) Parse(m *Message, raw []byte) {
 	for i := range p.known {
 		// The last one first: streams come one after the other more often than not.
-		k := (p.last + i) % parserKnows
+		k := (p.last + i) % Forms
 		if t := &p.known[k]; t.message.Form != 0 && t.fits(raw) {
 			p.last = k
 			t.take(m, raw)
@@ -92,7 +92,7 @@ func (p *Parser) learn(m *Message) {
 		return
 	}
 	t := &p.known[p.next]
-	p.last, p.next = p.next, (p.next+1)%parserKnows
+	p.last, p.next = p.next, (p.next+1)%Forms
 	if p.forms++; p.forms == 0 {
 		p.forms++
 	}
@@ -130,8 +130,8 @@ func opensString(raw []byte, from, at int) bool {
 
 // ByForm remembers what was found in frames that differ in one string only.
 type ByForm[T any] struct {
-	form  [parserKnows]uint32
-	value [parserKnows]T
+	form  [Forms]uint32
+	value [Forms]T
 }
 
 // Of is what find gives for the message, or has given for one of its form. What it
@@ -140,7 +140,7 @@ func (b *ByForm[T]) Of(m *Message, find func(*Message) T) T {
 	if m.Form == 0 {
 		return find(m)
 	}
-	at := m.Form % parserKnows
+	at := m.Form % Forms
 	if b.form[at] != m.Form {
 		b.form[at], b.value[at] = m.Form, find(m)
 	}

@@ -166,7 +166,8 @@ func (r *Reader) grow() {
 		r.r, r.w, r.scan = 0, 0, 0
 		return
 	}
-	if r.r > 0 && used <= len(r.buf)/2 {
+	if r.r > 0 && used <= len(r.buf)/2 || len(r.buf) >= r.chunk {
+		// Larger than a chunk it must not become: what is longer lies Alone.
 		copy(r.buf, r.buf[r.r:r.w])
 	} else {
 		buf := make([]byte, max(readSize, 2*len(r.buf)))

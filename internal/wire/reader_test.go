@@ -176,3 +176,77 @@ func TestReaderError(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// TestLargeLinesLieAlone: a line beyond Alone stays as it is while others are read, of
+// any length and cut anywhere; the buffer that lines share is no longer than that.
+func TestLargeLinesLieAlone(t *testing.T) {
+	for seed := range uint64(6) {
+		rng := rand.New(rand.NewPCG(seed, 7))
+		var all []byte
+		for range 40 {
+			size := rng.IntN(1 << rng.IntN(18))
+			if rng.IntN(3) == 0 {
+				size = rng.IntN(4 << 19)
+			}
+			line := make([]byte, size+1)
+			c := byte('a' + rng.IntN(26))
+			for i := range line {
+				line[i] = c + byte(i%7)
+			}
+			line[len(line)-1] = '\n'
+			all = append(all, line...)
+		}
+		src := &pieces{b: all, next: func() int { return 1 + rng.IntN(1<<rng.IntN(20)) }}
+		r := NewReader(src, 0)
+		r.chunk = 1 << 19
+		type kept struct {
+			at   int
+			line []byte
+		}
+		var large []kept
+		at := 0
+		for {
+			batch, err := r.Next()
+			if err != nil {
+				break
+			}
+			for len(batch) > 0 {
+				var line []byte
+				line, batch = Cut(batch)
+				if len(line) > r.chunk {
+					large = append(large, kept{at, line})
+				}
+				if !bytes.Equal(line, all[at:at+len(line)]) {
+					t.Fatalf("seed %d: the line at %d is wrong when it comes", seed, at)
+				}
+				at += len(line)
+			}
+			if len(r.buf) > r.chunk {
+				t.Fatalf("seed %d: the buffer has %d bytes", seed, len(r.buf))
+			}
+		}
+		if at != len(all) || len(large) == 0 {
+			t.Fatalf("seed %d: %d of %d bytes, %d large lines", seed, at, len(all), len(large))
+		}
+		for _, k := range large {
+			if !bytes.Equal(k.line, all[k.at:k.at+len(k.line)]) {
+				t.Errorf("seed %d: the line at %d, of %d bytes, was written over", seed, k.at, len(k.line))
+			}
+		}
+	}
+}
+
+// pieces gives its bytes out in pieces.
+type pieces struct {
+	b    []byte
+	next func() int
+}
+
+func (p *pieces) Read(b []byte) (int, error) {
+	if len(p.b) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(b, p.b[:min(len(p.b), p.next())])
+	p.b = p.b[n:]
+	return n, nil
+}

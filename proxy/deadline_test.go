@@ -1,0 +1,62 @@
+package proxy
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestDeadlines has both kinds ring when they were last set for, and never else.
+func TestDeadlines(t *testing.T) {
+	for _, kind := range []timerKind{timerIdle, timerLoad} {
+		for _, c := range []struct{ does, rings string }{
+			{"arm 10", "10"},
+			{"arm 10, 4, disarm", ""},
+			{"arm 10, 4, arm 10", "14"},
+			{"arm 10, 4, arm 3", "7"},
+			{"arm 10, 4, arm 20, 1, arm 2", "7"},
+			{"arm 10, 4, disarm, 1, arm 10", "15"},
+			{"arm 10, 4, disarm, 1, arm 2", "7"},
+			{"arm 10, 4, disarm, 8, arm 10", "22"},
+			{"arm 10, 9, arm 10, 9, arm 10, 9, arm 10", "37"},
+			{"arm 10, 11, arm 10", "10 21"},
+			{"arm 10, 10, disarm", "10"},
+			{"disarm, arm 5, 1, disarm, 1, disarm, 9, arm 1", "12"},
+			{"arm 5, 1, stop", ""},
+		} {
+			synctest.Test(t, func(t *testing.T) {
+				began, k := time.Now(), timerKey{kind: kind, name: "a"}
+				var rang []string
+				s := &deadlines{
+					step: func(f func()) { f() },
+					over: func(timerKey) { rang = append(rang, fmt.Sprint(int(time.Since(began)/time.Second))) },
+				}
+				for _, do := range strings.Split(c.does, ", ") {
+					n := time.Duration(0)
+					fmt.Sscanf(strings.TrimPrefix(do, "arm "), "%d", &n)
+					switch {
+					case do == "disarm":
+						s.disarm(k)
+					case do == "stop":
+						s.stop()
+					case strings.HasPrefix(do, "arm"):
+						s.arm(k, n*time.Second)
+					default:
+						time.Sleep(n * time.Second)
+						synctest.Wait()
+					}
+				}
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				if got := strings.Join(rang, " "); got != c.rings {
+					t.Errorf("%v, %s: it rang at %q, and not at %q", kind, c.does, got, c.rings)
+				}
+				if len(s.list) != 0 {
+					t.Errorf("%v, %s: %d are left", kind, c.does, len(s.list))
+				}
+			})
+		}
+	}
+}
