@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -50,6 +51,7 @@ func launch(c contender, over kind) (*instance, error) {
 	outR, outW := ends(over)
 	cmd := exec.Command(c.argv[0], c.argv[1:]...)
 	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = c.env, inR, outW, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", c.name, err)
 	}
@@ -78,6 +80,7 @@ func (i *instance) stop() {
 	}
 	i.out.Close()
 	i.cmd.Wait()
+	syscall.Kill(-i.cmd.Process.Pid, syscall.SIGKILL) // an agent that its relay has left
 }
 
 // call sends a request and reads to its answer.

@@ -118,28 +118,34 @@ func (s setting) run(r *result, largeRuns, idleSeconds, many int) error {
 		r.Missing = append(r.Missing, "anything on a CPU of its own: "+err.Error())
 	}
 	list := s.contenders()
+	progress("pipes, one CPU")
 	main, rates, err := ratios("ratios to the floor, on pipes and one CPU", list, r.Rounds, pipes)
 	if err != nil {
 		return err
 	}
 	r.Tables = append(r.Tables, main)
 	few := append([]contender{s.under(floor, s.self, "__floor")}, s.shims()...)
+	progress("sockets")
 	sock, _, err := ratios("the same on pairs of sockets", few, max(r.Rounds/2, 4), sockets)
 	if err != nil {
 		return err
 	}
+	progress("frames of 20 MiB")
 	big, err := large(list, largeRuns)
 	if err != nil {
 		return err
 	}
+	progress("starts")
 	begin, err := s.starts(list, max(r.Rounds/2, 4))
 	if err != nil {
 		return err
 	}
+	progress("idle")
 	still, err := s.idle(idleSeconds)
 	if err != nil {
 		return err
 	}
+	progress("growth")
 	growth, err := s.growth(many)
 	if err != nil {
 		return err
@@ -153,6 +159,9 @@ func (s setting) run(r *result, largeRuns, idleSeconds, many int) error {
 	s.goals(r, main, big, begin, still, growth, rates)
 	return nil
 }
+
+// progress tells whoever waits, since all of it takes a quarter of an hour.
+func progress(what string) { fmt.Fprintln(os.Stderr, "bench: "+what) }
 
 // some measures the ratios of some programs on one CPU.
 func (s setting) some(r *result, pattern string) error {
@@ -174,6 +183,7 @@ func (s setting) onTwo(r *result, few []contender, cpus []int) error {
 	if err := pin(cpus); err != nil {
 		return err
 	}
+	progress("two CPUs")
 	t, _, err := ratios("the same on two CPUs", few, max(r.Rounds/2, 4), pipes)
 	if err != nil {
 		return err
