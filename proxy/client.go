@@ -64,7 +64,11 @@ func (c *Core) clientSays(m *Message) {
 		c.requests.put(r.id, r)
 	}
 	if c.ending {
-		c.refuse(m, r, "acp-shim is ending, since its input has ended", false)
+		why := "acp-shim is ending, since its input has ended"
+		if c.told {
+			why = "acp-shim is ending, since it was told to by a signal"
+		}
+		c.refuse(m, r, why, false)
 		return
 	}
 	switch {

@@ -134,6 +134,7 @@ func New(cfg Config) *Loop {
 		go l.step(func() { l.unwritten(err) })
 	}
 	l.out.onProgress = func() { l.drained.Broadcast() }
+	l.out.onEmpty = l.weigh
 	if l.cfg.At == nil {
 		l.cfg.At = l.at
 	}
@@ -215,6 +216,7 @@ func (l *Loop) attend(gen int) {
 	p.out = newOutbox(&l.mu, process.Stdin(), process.StdinFD())
 	p.out.onClose = func() { process.Stdin().Close() }
 	p.out.onProgress = func() { l.blocked(gen, p) }
+	p.out.onEmpty = l.weigh
 	p.out.onError = func(error) {
 		// An agent that is about to exit has last words, which are read first.
 		time.AfterFunc(2*quietAfter, func() {

@@ -26,6 +26,7 @@ type outbox struct {
 	spare   []byte
 	blocks  [][]byte // wait behind the queue
 	behind  int      // bytes in them
+	most    int      // has waited since nothing did
 	busy    bool     // the goroutine writes
 	inHand  int      // bytes it has in hand
 	midline bool     // the last byte written ended no line
@@ -34,11 +35,13 @@ type outbox struct {
 	written uint64
 	err     error
 
-	// onClose closes the descriptor; onError and onProgress tell the loop. All
-	// are called under the lock.
+	// onClose closes the descriptor; onError and onProgress tell the loop, and onEmpty,
+	// with how much it was at the most, that nothing waits any more. All are called
+	// under the lock.
 	onClose    func()
 	onError    func(err error)
 	onProgress func()
+	onEmpty    func(most int)
 }
 
 func newOutbox(mu *sync.Mutex, w io.Writer, fd int) *outbox {
@@ -112,6 +115,7 @@ func (o *outbox) flush() {
 		default:
 			o.block(out)
 		}
+		o.most = max(o.most, o.waiting())
 		o.cond.Signal()
 	}
 	o.view = nil
@@ -234,6 +238,12 @@ func (o *outbox) run() {
 		o.busy, o.inHand = false, 0
 		if own && cap(whole) <= keepQueue {
 			o.spare = whole[:0]
+		}
+		if o.waiting() == 0 {
+			if o.onEmpty != nil {
+				o.onEmpty(o.most)
+			}
+			o.most = 0
 		}
 	}
 }

@@ -44,6 +44,8 @@ func TestLargeLinesWaitInOrder(t *testing.T) {
 		closed := make(chan struct{})
 		o := newOutbox(&mu, g, -1)
 		o.onClose = func() { close(closed) }
+		most := 0
+		o.onEmpty = func(n int) { most = n }
 		go o.run()
 		var want []byte
 		for _, l := range lines {
@@ -66,6 +68,11 @@ func TestLargeLinesWaitInOrder(t *testing.T) {
 		case <-time.After(patience):
 			t.Fatalf("%s: it does not end", name)
 		}
+		mu.Lock()
+		if most != len(want) {
+			t.Errorf("%s: told that %d bytes had waited, and not %d", name, most, len(want))
+		}
+		mu.Unlock()
 		if !bytes.Equal(g.got, want) {
 			t.Errorf("%s: %d bytes came, and not the %d that were put", name, len(g.got), len(want))
 		}

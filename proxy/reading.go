@@ -179,7 +179,8 @@ func (q *quietReader) Read(b []byte) (int, error) {
 	return q.out.Read(b)
 }
 
-// heavy is the size of a batch after which memory is given back to the system.
+// heavy is the size of a batch, or of what waited, after which memory is given back to
+// the system.
 const heavy = 4 << 20
 
 // weigh gives memory back to the system a while after a large frame: the shim

@@ -7,7 +7,7 @@ import (
 
 // finish writes what is left and the end event, and closes the file.
 func (f *flusher) finish() error {
-	f.drain()
+	f.drain(true)
 	f.tally()
 	cause := f.gaveUp
 	if cause != nil {

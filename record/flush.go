@@ -89,6 +89,11 @@ type flusher struct {
 func (f *flusher) flush() {
 	defer close(f.w.done)
 	defer f.w.keep.end()
+	defer func() {
+		if p := recover(); p != nil {
+			f.breakDown(p)
+		}
+	}()
 	f.learn()
 	f.header(f.w.opt)
 	f.emit()
@@ -101,14 +106,19 @@ func (f *flusher) flush() {
 			f.w.err = f.finish()
 			return
 		}
-		f.drain()
+		f.drain(false)
 	}
 }
 
-// drain writes all that is in the queue.
-func (f *flusher) drain() {
+// drain writes all that is in the queue, and goes on while much comes; what is little
+// waits for the timer, or every frame would be a write of its own where this has a
+// processor to itself. At the end nothing waits.
+func (f *flusher) drain(end bool) {
 	large := false
-	for f.take() {
+	for least := 0; f.take(least); {
+		if !end {
+			least = flushChunks
+		}
 		f.learn()
 		f.rotate()
 		for i, c := range f.taken {
@@ -132,10 +142,14 @@ func (f *flusher) drain() {
 	}
 }
 
-func (f *flusher) take() bool {
+// take takes what is in the queue, if that is more than so many chunks.
+func (f *flusher) take(least int) bool {
 	w := f.w
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if n := len(w.queue.chunks); n > 0 && n <= least {
+		return false
+	}
 	if len(w.queue.chunks) == 0 {
 		// What was turned away is told even if nothing comes any more.
 		w.gap()
@@ -191,6 +205,22 @@ func (f *flusher) emit() {
 		f.out = nil
 	}
 	f.tally()
+}
+
+// breakDown ends the capture after a fault of this program's, and not the traffic.
+func (f *flusher) breakDown(p any) {
+	w := f.w
+	w.err = fmt.Errorf("the capture %s ends early, by a fault of acp-shim that its makers want to hear of: %v", w.Path(), p)
+	w.mu.Lock()
+	w.broken, w.queue = true, queue{}
+	w.mu.Unlock()
+	if w.opt.Warn != nil {
+		go w.opt.Warn(w.err)
+	}
+	if w.opt.Strict {
+		w.stopped.Do(func() { go w.opt.Stop(w.err) })
+	}
+	f.file.Close()
 }
 
 // tally takes off the lines those that are written.

@@ -252,3 +252,32 @@ func TestQueueStaysFull(t *testing.T) {
 		t.Error("one frame of any size must be taken")
 	}
 }
+
+// faulty is a disk that breaks the flusher.
+type faulty struct{ *disk }
+
+func (faulty) Write([]byte) (int, error) { panic("for a test") }
+
+// TestAFaultEndsTheCaptureOnly: it is told, a strict capture stops the traffic, and who
+// records goes on without waiting.
+func TestAFaultEndsTheCaptureOnly(t *testing.T) {
+	told, stopped := make(chan error, 10), make(chan error, 1)
+	w := newWriter(faulty{newDisk()}, "x", Options{
+		Queue: 1 << 10, Warn: func(err error) { told <- err }, Strict: true, Stop: func(err error) { stopped <- err },
+	})
+	for _, c := range []chan error{told, stopped} {
+		if err := <-c; !strings.Contains(err.Error(), "for a test") {
+			t.Errorf("told %v", err)
+		}
+	}
+	for n := range 1000 {
+		w.Frame(note(n))
+	}
+	w.Event(&proxy.Event{Kind: "note"})
+	if err := w.Close(); err == nil || !strings.Contains(err.Error(), "for a test") {
+		t.Errorf("it ended with %v", err)
+	}
+	if w.queue.held != 0 {
+		t.Errorf("%d bytes are held", w.queue.held)
+	}
+}

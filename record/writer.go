@@ -117,6 +117,7 @@ type Writer struct {
 	last    int64  // its time
 	armed   bool   // the timer will fire, or the flusher is awake
 	closed  bool
+	broken  bool   // nothing is recorded any more
 	lost    Gap    // what was turned away since the last gap event
 	trouble string // why nothing can be written, "" while it can
 	summary []byte
@@ -226,7 +227,7 @@ func (w *Writer) Event(e *proxy.Event) {
 // begin takes a seq and makes room for what it numbers. Where there is none, or
 // the writer is closed, it returns nil; the former is counted as lost.
 func (w *Writer) begin(size, apart int, lost Gap) []byte {
-	if w.closed {
+	if w.closed || w.broken {
 		return nil
 	}
 	var c []byte

@@ -59,11 +59,22 @@ func asksForText(args []string) bool {
 	return false
 }
 
-// underAgentsName tells that the program was started under a name that is not
-// its own, by a link called agy_acp_server.par: then it is the agent to the last
-// flag.
+// underAgentsName tells that the program was started as the agent, to the last flag: by
+// a link that is not called like itself, such as agy_acp_server.par, or under that
+// name. A file of its own that somebody has called something else is the shim.
 func underAgentsName(arg0 string) bool {
-	return !strings.HasPrefix(filepath.Base(arg0), "acp-shim")
+	name := filepath.Base(arg0)
+	if strings.HasPrefix(name, "acp-shim") {
+		return false
+	}
+	if strings.HasPrefix(name, "agy") {
+		return true
+	}
+	self, err := os.Executable()
+	if err == nil {
+		self, err = filepath.EvalSymlinks(self)
+	}
+	return err != nil || filepath.Base(self) != name
 }
 
 func isCommand(word string) bool {
