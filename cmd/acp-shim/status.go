@@ -66,6 +66,9 @@ func shims(dir *state.Dir) ([]status.Shim, error) {
 	var running, killed []status.Shim
 	for _, r := range runs {
 		s := status.Read(r.Path, r.Alive, r.At, r.Text)
+		if r.Untold != nil {
+			s.Untold = r.Untold.Error()
+		}
 		if s.Running {
 			running = append(running, s)
 		} else if s.Status != nil {
@@ -91,7 +94,9 @@ func printShim(p *painter, shim status.Shim, now time.Time) {
 		return
 	}
 	head := p.paint(bold, "acp-shim "+strconv.Itoa(s.PID))
-	if shim.Running {
+	if shim.Untold != "" {
+		head += "  " + p.paint(yellow, "running or killed") + ", which cannot be told (" + shown(tildes(shim.Untold)) + ")"
+	} else if shim.Running {
 		head += "  " + p.paint(green, "running") + " for " + lasted(now.Sub(s.Started))
 	} else {
 		heard := s.Updated

@@ -14,14 +14,16 @@ func (x *Exam) orphans() []Finding {
 	if err != nil {
 		return one(ok("the system does not tell about its processes"))
 	}
-	runs, _ := x.runs()
+	runs, err := x.runs()
 	ours, others := orphans(processes, runs, x.Self)
 	var all []Finding
 	if len(ours) > 0 {
 		f := warning("%s of shims that are gone: %s", count(len(ours), "process", "processes"), pids(ours)).remedy("kill -9 %s", numbers(ours))
 		// Elsewhere a tool that leaves its parent is init's child while its shim lives:
 		// only on Linux does a living shim adopt it.
-		if x.GOOS == "linux" {
+		if why := untold(runs, err); why != "" {
+			f = warning("%s whose parent is gone: %s; %s", count(len(ours), "process of a shim's", "processes of shims'"), pids(ours), why).remedy("kill %s, if no shim of yours needs them", numbers(ours))
+		} else if x.GOOS == "linux" {
 			f = f.remedy("acp-shim doctor --fix ends them").fix(func() error { return x.endOrphans(ours) })
 		}
 		all = append(all, f)
@@ -44,7 +46,10 @@ func (x *Exam) endOrphans(found []agent.Seen) error {
 	}
 	var runs []Run
 	if x.Subject.Runs != nil {
-		runs, _ = x.Subject.Runs()
+		runs, err = x.Subject.Runs()
+	}
+	if why := untold(runs, err); why != "" {
+		return fmt.Errorf("%s; nothing was ended, try again", why)
 	}
 	still, _ := orphans(now, runs, x.Self)
 	for _, p := range found {
@@ -53,6 +58,20 @@ func (x *Exam) endOrphans(found []agent.Seen) error {
 		}
 	}
 	return nil
+}
+
+// untold says why it cannot be told whose run is over, "" if it can: one that is not
+// over, and does not say which it is, may be anybody's.
+func untold(runs []Run, err error) string {
+	if err != nil {
+		return "which shims run cannot be told: " + err.Error()
+	}
+	for _, r := range runs {
+		if r.Alive && r.ID == "" {
+			return "a shim runs of which it cannot be told which it is, by " + r.File
+		}
+	}
+	return ""
 }
 
 // orphans are the processes with a mark of which no shim can be alive, and the

@@ -176,6 +176,14 @@ func rows() []row {
 			w.Runs = func() ([]Run, error) { return []Run{{ID: "aaaaaaaa", Alive: true}}, nil }
 			orphan(agent.Seen{PID: 7, PPID: 1, Name: "sh", Runs: run})(w)
 		}, OK, "no process", "", false},
+		{"orphans", "no list of shims", func(w *ward) {
+			w.Runs = func() ([]Run, error) { return nil, errors.New("reading the directory of running shims: x") }
+			orphan(agent.Seen{PID: 7, PPID: 1, Name: "sh", Runs: run})(w)
+		}, Warning, "running shims: x", "if no shim of yours needs them", false},
+		{"orphans", "a shim that does not say which it is", func(w *ward) {
+			w.Runs = func() ([]Run, error) { return []Run{{File: "9.json", Alive: true}}, nil }
+			orphan(agent.Seen{PID: 7, PPID: 1, Name: "sh", Runs: run})(w)
+		}, Warning, "which it is, by 9.json", "if no shim of yours needs them", false},
 		{"orphans", "under a shim that is the first process", func(w *ward) {
 			w.seen = []agent.Seen{{PID: 1, Name: "acp-shim"}, {PID: 7, PPID: 1, Name: "sh", Runs: run}}
 		}, OK, "no process", "", false},

@@ -60,6 +60,16 @@ func TestOrphansAreLookedAtAgain(t *testing.T) {
 	run := []string{"aaaaaaaa"}
 	w.seen = append(w.seen, agent.Seen{PID: 7, PPID: 1, Name: "sh", Runs: run}, agent.Seen{PID: 8, PPID: 1, Name: "sh", Runs: run})
 	f := w.look("orphans")[0]
+	for _, unsure := range []struct {
+		runs []Run
+		err  error
+	}{{err: errors.New("x")}, {runs: []Run{{Alive: true}}}} {
+		w.Runs = func() ([]Run, error) { return unsure.runs, unsure.err }
+		if f.Repair(); len(w.killed) > 0 || f.Fixed || !strings.Contains(f.FixError, "cannot be told") {
+			t.Errorf("whose run is over cannot be told: %+v, killed %v", f, w.killed)
+		}
+	}
+	w.Runs = nil
 	w.seen = []agent.Seen{{PID: 1, Name: "systemd"}, {PID: 7, PPID: 1, Name: "sh", Runs: run}, {PID: 8, PPID: 100, Name: "other"}}
 	f.Repair()
 	if !slices.Equal(w.killed, []int{7}) {

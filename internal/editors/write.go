@@ -96,7 +96,7 @@ func (p *Plan) Write() (backup string, err error) {
 	if err != nil {
 		return "", err
 	}
-	old, _ := os.ReadFile(p.Real + recordEnd)
+	old, _ := textfile.Read(p.Real + recordEnd)
 	// Before the file itself: a change without its record could not be taken back.
 	if err := writeFile(p.Real+recordEnd, append(text, '\n'), 0o600); err != nil {
 		if !again {

@@ -6,7 +6,9 @@
 package lockfile
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -76,16 +78,28 @@ func ownerIn(f *os.File) string {
 	return fmt.Sprintf("pid %d", pid)
 }
 
-// Owner tells whose a lock is, "" if nobody's. It disturbs nobody who takes
-// it meanwhile.
-func Owner(path string) string {
+// Owner tells whose a lock is, "" if nobody's. An error means that this cannot be told:
+// it may be anybody's then. It disturbs nobody who takes it meanwhile.
+func Owner(path string) (string, error) { return ownerOf(path, lockable) }
+
+func ownerOf(path string, lockable func(*os.File) (bool, error)) (string, error) {
+	// Before it is opened: a FIFO would wait for a writer.
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return "", fmt.Errorf("%s is no file", path)
+	}
 	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
 	if err != nil {
-		return ""
+		return "", err
 	}
 	defer f.Close()
-	if lockable(f) {
-		return ""
+	switch free, err := lockable(f); {
+	case err != nil:
+		return "", fmt.Errorf("seeing whether %s is locked: %w", path, err)
+	case free:
+		return "", nil
 	}
-	return ownerIn(f)
+	return ownerIn(f), nil
 }

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// TestNoLocksHere: a file system without locks is no other owner.
+// TestNoLocksHere: a file system without locks is no other owner, and does not prove
+// that there is none.
 func TestNoLocksHere(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.lock")
 	f, owner, err := take(path, func(*os.File) (bool, error) { return false, syscall.ENOLCK })
@@ -24,7 +25,28 @@ func TestNoLocksHere(t *testing.T) {
 	if _, owner, err := take(path, lock); owner == "" || err != nil {
 		t.Errorf("while it is held: owner %q, error %v", owner, err)
 	}
+	if owner, err := ownerOf(path, func(*os.File) (bool, error) { return false, syscall.ENOLCK }); owner != "" || !errors.Is(err, syscall.ENOLCK) {
+		t.Errorf("whose it is cannot be told: owner %q, error %v", owner, err)
+	}
+	if owner, err := Owner(path); owner == "" || err != nil {
+		t.Errorf("while it is held: owner %q, error %v", owner, err)
+	}
 	Drop(f)
+	if owner, err := Owner(path); owner != "" || err != nil {
+		t.Errorf("without a lock: owner %q, error %v", owner, err)
+	}
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if owner, err := Owner(path); owner != "" || err != nil {
+		t.Errorf("a lock of nobody's: owner %q, error %v", owner, err)
+	}
+	if owner, err := Owner(filepath.Dir(path)); owner != "" || err == nil {
+		t.Errorf("what is no file: owner %q, error %v", owner, err)
+	}
+	if owner, err := Owner(filepath.Join(path, "x.lock")); owner != "" || err == nil {
+		t.Errorf("one that cannot be opened: owner %q, error %v", owner, err)
+	}
 }
 
 // TestTakingALockThatIsBeingRemoved has many take one lock at a time: no two may

@@ -12,12 +12,9 @@ import (
 // it cannot be told: some file systems have no locks, and nobody owns anything there.
 func lock(f *os.File) (bool, error) { return flock(f, unix.LOCK_EX) }
 
-// lockable tells that nobody has f locked, as far as that can be told. It ends with f
-// being shared, until that is closed.
-func lockable(f *os.File) bool {
-	free, err := flock(f, unix.LOCK_SH)
-	return free || err != nil
-}
+// lockable tells that nobody has f locked, and ends with f being shared, until that is
+// closed. An error is that of lock.
+func lockable(f *os.File) (bool, error) { return flock(f, unix.LOCK_SH) }
 
 func flock(f *os.File, how int) (bool, error) {
 	for {

@@ -14,12 +14,9 @@ const lockAt = 0x7fffffff
 // it cannot be told: some file systems have no locks, and nobody owns anything there.
 func lock(f *os.File) (bool, error) { return lockRange(f, windows.LOCKFILE_EXCLUSIVE_LOCK) }
 
-// lockable tells that nobody has f locked, as far as that can be told. It ends with f
-// being shared, until that is closed.
-func lockable(f *os.File) bool {
-	free, err := lockRange(f, 0)
-	return free || err != nil
-}
+// lockable tells that nobody has f locked, and ends with f being shared, until that is
+// closed. An error is that of lock.
+func lockable(f *os.File) (bool, error) { return lockRange(f, 0) }
 
 func lockRange(f *os.File, flags uint32) (bool, error) {
 	err := windows.LockFileEx(windows.Handle(f.Fd()), flags|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0,

@@ -80,8 +80,9 @@ const notFound = 127
 // others would stay for good, with the address in them.
 func note(path, word, target string) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
-	for try := 0; errors.Is(err, fs.ErrNotExist) && try < 10; try++ {
-		// They are made beside the request that has the page opened.
+	for try := 0; errors.Is(err, fs.ErrNotExist) && try < 100; try++ {
+		// They are made beside the request that has the page opened, by a disk that may
+		// be slow; without this note nobody answers the request.
 		time.Sleep(20 * time.Millisecond)
 		f, err = os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
 	}

@@ -181,14 +181,14 @@ func (c *Catch) Begin() error {
 	if c.watcher != nil {
 		return nil
 	}
-	// The browser writes only into notes that are there.
-	err := os.WriteFile(c.notes, nil, 0o600)
-	var w *fsnotify.Watcher
+	// The browser writes only into notes that are there, and may wait for them: who
+	// watched later could miss it.
+	w, err := fsnotify.NewWatcher()
 	if err == nil {
-		w, err = fsnotify.NewWatcher()
-	}
-	if err == nil {
-		if err = w.Add(filepath.Dir(c.notes)); err != nil {
+		if err = w.Add(filepath.Dir(c.notes)); err == nil {
+			err = os.WriteFile(c.notes, nil, 0o600)
+		}
+		if err != nil {
 			w.Close()
 		}
 	}

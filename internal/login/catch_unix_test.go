@@ -4,6 +4,7 @@ package login
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -88,6 +89,41 @@ func TestBrowserThatIsThere(t *testing.T) {
 			t.Errorf("%s was given %q, want %q", set, b, want)
 		}
 		eventually(t, func() bool { _, opened := c.Page(); return opened })
+	}
+}
+
+// TestABrowserThatWaitsForTheNotes: what is noted in the moment in which the watching
+// begins is not missed.
+func TestABrowserThatWaitsForTheNotes(t *testing.T) {
+	c, _, pages := caught(t)
+	for i := range 100 {
+		if err := c.End(); err != nil {
+			t.Fatal(err)
+		}
+		noted := make(chan error, 1)
+		go func() {
+			for {
+				f, err := os.OpenFile(c.notes, os.O_WRONLY|os.O_APPEND, 0)
+				if errors.Is(err, os.ErrNotExist) {
+					continue
+				}
+				if err == nil {
+					_, err = fmt.Fprintf(f, "%s %s%d\n", noteGiven, page, i)
+					f.Close()
+				}
+				noted <- err
+				return
+			}
+		}()
+		if err := c.Begin(); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-noted; err != nil {
+			t.Fatal(err)
+		}
+		if p := next(t, pages); p.URL != fmt.Sprint(page, i) {
+			t.Fatalf("caught %s", p.URL)
+		}
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -83,7 +82,7 @@ func write(path string, v any) error {
 // read fills v from a file. A missing or damaged one leaves it as it is: what
 // was remembered is a convenience, never a reason to fail.
 func read(path string, v any) bool {
-	b, err := os.ReadFile(path)
+	b, err := textfile.Read(path)
 	return err == nil && json.Unmarshal(b, v) == nil
 }
 
@@ -143,7 +142,7 @@ func (d *Dir) Learn(kind, key string, v any) error {
 	facts := map[string]fact{}
 	path := filepath.Join(d.path, kind+".json")
 	// What cannot be read for now would be gone for good.
-	if b, err := os.ReadFile(path); err == nil {
+	if b, err := textfile.Read(path); err == nil {
 		if json.Unmarshal(b, &facts) != nil {
 			facts = map[string]fact{}
 		}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"acp-shim/internal/lockfile"
 	"acp-shim/proxy"
 )
 
@@ -28,7 +27,7 @@ type Entry struct {
 	Model, Mode string
 	Options     []Option
 	Used        time.Time
-	// Owner says which process has it now, "" if none.
+	// Owner says which process has it now, "" if none, or that this cannot be told.
 	Owner string
 }
 
@@ -50,7 +49,11 @@ func (p Place) Entries() []Entry {
 		if filepath.Ext(path) != ".json" || file.Name() == aboutFile || !read(path, &k) || k.ID == "" {
 			continue
 		}
-		e := Entry{Place: p, ID: k.ID, Real: cmp.Or(k.Real, k.ID), Cwd: k.Cwd, Called: k.Agent, Used: k.Used, Owner: lockfile.Owner(p.lockPath(k.ID))}
+		e := Entry{Place: p, ID: k.ID, Real: cmp.Or(k.Real, k.ID), Cwd: k.Cwd, Called: k.Agent, Used: k.Used}
+		owner, err := ownerOf(p.lockPath(k.ID))
+		if e.Owner = owner; err != nil {
+			e.Owner = "cannot be told"
+		}
 		if info, err := file.Info(); err == nil && e.Used.IsZero() {
 			e.Used = info.ModTime().UTC()
 		}

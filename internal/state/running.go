@@ -87,8 +87,10 @@ func (r *Run) End() {
 // RunFile is a file that a shim has written, or has left behind.
 type RunFile struct {
 	Path string
-	// Alive tells that the shim holds its lock.
-	Alive bool
+	// Alive tells that the shim holds its lock, or that nobody can tell: who ends or
+	// removes something must know. Untold says then why not.
+	Alive  bool
+	Untold error
 	// Text is what it has written last, and At when. Text is empty where the shim
 	// has written nothing yet, or the file cannot be read.
 	Text []byte
@@ -113,7 +115,8 @@ func (d *Dir) Runs() ([]RunFile, error) {
 			continue
 		}
 		r := RunFile{Path: filepath.Join(d.running(), name+".json")}
-		r.Alive = lockfile.Owner(r.lock()) != ""
+		owner, err := ownerOf(r.lock())
+		r.Alive, r.Untold = owner != "" || err != nil, err
 		if info, err := file.Info(); err == nil {
 			r.At = info.ModTime()
 		}
@@ -123,6 +126,9 @@ func (d *Dir) Runs() ([]RunFile, error) {
 	slices.SortFunc(runs, func(a, b RunFile) int { return b.At.Compare(a.At) })
 	return runs, nil
 }
+
+// ownerOf is a variable for tests, which have no file system without locks.
+var ownerOf = lockfile.Owner
 
 func readRun(path string, otherwise time.Time) ([]byte, time.Time) {
 	// Before it is opened: that of a FIFO would wait for a writer.

@@ -4,8 +4,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
+
+	"acp-shim/proxy"
 )
 
 func TestARunningShim(t *testing.T) {
@@ -71,6 +74,48 @@ func TestAShimThatWasKilled(t *testing.T) {
 	d.PruneRuns()
 	if left, _ := os.ReadDir(filepath.Join(d.Path(), "running")); len(left) != 0 {
 		t.Errorf("left: %v", left)
+	}
+}
+
+// Where it cannot be told whether a shim has its lock, it counts as alive, and what is
+// known of it stays.
+func TestLocksThatCannotBeTold(t *testing.T) {
+	d, _ := Open(t.TempDir())
+	r, err := d.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Write("x"); err != nil {
+		t.Fatal(err)
+	}
+	r.lock.Close()
+	long := time.Now().Add(-2 * runLasts)
+	if err := os.Chtimes(r.path, long, long); err != nil {
+		t.Fatal(err)
+	}
+	s, err := d.Sessions("agy", "/h", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Save(proxy.Record{ID: "s"}); err != nil {
+		t.Fatal(err)
+	}
+	defer func(before func(string) (string, error)) { ownerOf = before }(ownerOf)
+	ownerOf = func(string) (string, error) { return "", syscall.ENOLCK }
+	d.PruneRuns()
+	if runs, err := d.Runs(); err != nil || len(runs) != 1 || !runs[0].Alive || runs[0].Untold != syscall.ENOLCK {
+		t.Errorf("%v %+v", err, runs)
+	}
+	if list := d.Place("agy", "/h").Entries(); len(list) != 1 || list[0].Owner != "cannot be told" {
+		t.Errorf("sessions: %+v", list)
+	}
+	ownerOf = func(string) (string, error) { return "", nil }
+	if list := d.Place("agy", "/h").Entries(); len(list) != 1 || list[0].Owner != "" {
+		t.Errorf("sessions: %+v", list)
+	}
+	d.PruneRuns()
+	if runs, err := d.Runs(); err != nil || len(runs) != 0 {
+		t.Errorf("%v %+v", err, runs)
 	}
 }
 

@@ -9,8 +9,9 @@ import (
 type Shim struct {
 	// File is where its status stands.
 	File string `json:"file"`
-	// Running tells that it lives.
-	Running bool `json:"running"`
+	// Running tells that it lives, or that nobody can tell. Untold says then why not.
+	Running bool   `json:"running"`
+	Untold  string `json:"untold,omitempty"`
 	// At is when it has last written. Status is nil where what it has written
 	// cannot be read.
 	At     time.Time `json:"at"`

@@ -2,6 +2,7 @@ package textfile
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 )
 
@@ -27,10 +28,10 @@ func PrivateDir(path string) error {
 
 // OpenOwn opens a file to write to, and makes it where it is missing and flag has
 // os.O_CREATE. In a directory that others can write to, one that they have put there is
-// refused, be it a link or a file; one of the user's that others can read is made
-// private.
+// refused, be it a link, a file, or a pipe that they read; one of the user's that others
+// can read is made private.
 func OpenOwn(path string, flag int) (*os.File, error) {
-	f, err := openOwn(path, flag)
+	f, followed, err := openOwn(path, flag)
 	if err != nil {
 		return nil, err
 	}
@@ -39,14 +40,17 @@ func OpenOwn(path string, flag int) (*os.File, error) {
 		f.Close()
 		return nil, err
 	}
-	if !info.Mode().IsRegular() {
+	regular := info.Mode().IsRegular()
+	// Where a link of the user's leads to a pipe, that is whoever's the user wants it to
+	// be, as of standard error. Devices are root's to make.
+	if !regular && (followed || info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) == 0) {
 		return f, nil
 	}
 	if uid, own := owned(info); !own {
 		f.Close()
 		return nil, fmt.Errorf("%s belongs to another user (uid %d), so that it is not written to; choose another name", path, uid)
 	}
-	if public(info) {
+	if regular && public(info) {
 		_ = f.Chmod(0o600) // where it is root's, it stays as root has it
 	}
 	return f, nil

@@ -3,10 +3,14 @@
 package textfile
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // stranger is a user that nothing here belongs to.
@@ -75,6 +79,34 @@ func TestOpenOwn(t *testing.T) {
 	if err := write("/dev/null"); err != nil {
 		t.Errorf("a device: %v", err)
 	}
+	fifo, toFIFO := filepath.Join(dir, "fifo"), filepath.Join(dir, "to-fifo")
+	if err := errors.Join(syscall.Mkfifo(fifo, 0o666), os.Symlink(fifo, toFIFO)); err != nil {
+		t.Fatal(err)
+	}
+	reader, err := os.OpenFile(fifo, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	read := func() string {
+		b := make([]byte, 10)
+		reader.SetReadDeadline(time.Now().Add(time.Millisecond))
+		n, _ := reader.Read(b) // nothing is an error
+		return string(b[:n])
+	}
+	if err := write(fifo); err != nil || read() != "x" {
+		t.Errorf("a pipe of the user's own: %v", err)
+	}
+	pipe, end, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pipe.Close()
+	defer end.Close()
+	inherited := fmt.Sprintf("/dev/fd/%d", end.Fd())
+	if err := write(inherited); err != nil {
+		t.Errorf("a pipe that the shell gives: %v", err)
+	}
 	asRoot(t)
 	if err := os.Lchown(link, stranger, -1); err != nil {
 		t.Fatal(err)
@@ -90,5 +122,20 @@ func TestOpenOwn(t *testing.T) {
 	}
 	if b, err := os.ReadFile(target); err != nil || string(b) != "x" {
 		t.Errorf("it was written to: %q, %v", b, err)
+	}
+	if err := errors.Join(os.Chown(fifo, stranger, -1), end.Chown(stranger, -1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := write(fifo); err == nil || !strings.Contains(err.Error(), "uid 12345") {
+		t.Errorf("another user's pipe: %v", err)
+	}
+	if got := read(); got != "" {
+		t.Errorf("another user reads %q", got)
+	}
+	if err := write(toFIFO); err != nil || read() != "x" {
+		t.Errorf("a link of the user's own to one: %v", err)
+	}
+	if err := write(inherited); err != nil {
+		t.Errorf("a pipe that another user has given: %v", err)
 	}
 }

@@ -14,4 +14,7 @@ func open(fs.FileInfo) bool { return false }
 
 func public(fs.FileInfo) bool { return false }
 
-func openOwn(path string, flag int) (*os.File, error) { return os.OpenFile(path, flag, 0o600) }
+func openOwn(path string, flag int) (f *os.File, followed bool, err error) {
+	f, err = os.OpenFile(path, flag, 0o600)
+	return f, false, err
+}

@@ -13,7 +13,7 @@ import (
 // user and root can have written it. A group is left to the user: many systems give
 // each user one of its own, and files are made writable for it.
 func distrust(path string, info fs.FileInfo) error {
-	if !info.Mode().IsRegular() {
+	if !info.Mode().IsRegular() && info.Mode()&fs.ModeNamedPipe == 0 {
 		return nil
 	}
 	if info.Mode().Perm()&0o002 != 0 {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -26,14 +27,21 @@ func TestReadOwn(t *testing.T) {
 			t.Errorf("%o: Read trusts everything: %v", mode, err)
 		}
 	}
-	if os.Geteuid() != 0 {
-		t.Skip("only root can give a file away")
-	}
-	os.Chmod(path, 0o600)
-	if err := os.Chown(path, 12345, -1); err != nil {
+	fifo := path + ".fifo"
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadOwn(path); err == nil || !strings.Contains(err.Error(), "uid 12345") {
-		t.Errorf("another user's: %v", err)
+	if _, err := ReadOwn(fifo); err != nil {
+		t.Errorf("a pipe of the user's own: %v", err)
+	}
+	asRoot(t)
+	for _, path := range []string{path, fifo} {
+		os.Chmod(path, 0o600)
+		if err := os.Chown(path, stranger, -1); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadOwn(path); err == nil || !strings.Contains(err.Error(), "uid 12345") {
+			t.Errorf("another user's %s: %v", filepath.Base(path), err)
+		}
 	}
 }
