@@ -115,6 +115,13 @@ func settingOf(m *Message) string {
 	return ""
 }
 
+// settingsLimit and settingLimit bound what is remembered of a session: how many settings,
+// and the bytes of each. A model's name is some twenty bytes.
+const (
+	settingsLimit = 100
+	settingLimit  = 64 << 10
+)
+
 // remember keeps what the client has set, so that another process can be told.
 func (c *Core) remember(s *Session, r *Request) {
 	var m Message
@@ -129,7 +136,10 @@ func (c *Core) remember(s *Session, r *Request) {
 			kept = append(kept, x)
 		}
 	}
-	s.config = append(kept, Setting{Key: key, Method: r.Method, Params: string(m.Text(m.Params))})
+	if params := m.Text(m.Params); len(kept) < settingsLimit && len(params) <= settingLimit {
+		kept = append(kept, Setting{Key: key, Method: r.Method, Params: string(params)})
+	}
+	s.config = kept
 	c.keep(s)
 }
 

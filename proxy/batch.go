@@ -20,7 +20,7 @@ func (c *Core) batch(m *Message) {
 		list = append(list, r)
 	}
 	a := c.primary()
-	if why := c.refuses(a, m); why != "" {
+	if why := c.refuses(a, m, false); why != "" {
 		c.tap(Client, Nobody, m.Raw, m, "refused", false)
 		if len(list) == 0 {
 			c.shimToClient(response([]byte("null"), ErrorBody(CodeInternal, why, nil)), "refused")

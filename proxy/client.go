@@ -74,14 +74,15 @@ func (c *Core) clientSays(m *Message) {
 	switch {
 	case m.Method == mInitialize && r != nil:
 		c.initialize(m, r)
+	case c.opening && !c.decided && m.Method == mCancelRequest && c.cancelHeld(m, false):
 	case c.opening && !c.decided && c.tooMuch(m):
 		c.refuse(m, r, heldText, false)
 	case c.opening && !c.decided:
 		// Which profile applies is known when initialize is answered.
 		c.gate = append(c.gate, c.hold(m, r))
-	case m.Method == mCancelRequest && c.cancelRequest(m):
+	case m.Method == mCancelRequest && c.cancelRequest(m, false):
 	case m.Method == mCancel:
-		c.cancel(m, r)
+		c.cancel(m, r, false)
 	default:
 		c.route(m, r, false)
 	}
@@ -171,7 +172,7 @@ func (c *Core) route(m *Message, r *Request, again bool) {
 // send passes a frame of the client's through the chain to process a, or keeps
 // it until a takes frames. With no process to be had it is refused.
 func (c *Core) send(a *Agent, m *Message, r *Request, again bool) {
-	if why := c.refuses(a, m); why != "" {
+	if why := c.refuses(a, m, again); why != "" {
 		c.refuse(m, r, why, again)
 		return
 	}
@@ -221,11 +222,13 @@ func (c *Core) send(a *Agent, m *Message, r *Request, again bool) {
 	c.fx.toAgent(a.gen, m.Raw)
 }
 
-// refuses tells why a frame cannot go to process a, "" where it can.
-func (c *Core) refuses(a *Agent, m *Message) string {
+// refuses tells why a frame cannot go to process a, "" where it can, or may wait for it.
+func (c *Core) refuses(a *Agent, m *Message, again bool) string {
 	switch {
 	case a == nil:
 		return c.crashText(nil)
+	case !a.takes() && !again && c.tooMuch(m):
+		return heldText
 	case a.takes() && m.Method != mCancel && c.fx.unsent(a.gen) > heldLimit:
 		c.full(a)
 		return heldText
@@ -251,9 +254,20 @@ func (c *Core) refuse(m *Message, r *Request, why string, again bool) {
 	}
 }
 
-// cancelRequest carries out $/cancel_request for a request that has not been
-// sent. It reports false for any other.
-func (c *Core) cancelRequest(m *Message) bool {
+// cancelHeld carries out $/cancel_request for a request that has not been sent. It
+// reports false for any other.
+func (c *Core) cancelHeld(m *Message, again bool) bool {
+	id, ok := m.At(m.Params, "requestId")
+	if !ok {
+		return false
+	}
+	r, ok := c.requests.find(m.Text(id), waiting)
+	return ok && r.Held() && c.cancelRequest(m, again)
+}
+
+// cancelRequest carries out $/cancel_request for a request that the client has no answer
+// to. It reports false where there is none.
+func (c *Core) cancelRequest(m *Message, again bool) bool {
 	id, ok := m.At(m.Params, "requestId")
 	if !ok {
 		return false
@@ -261,32 +275,32 @@ func (c *Core) cancelRequest(m *Message) bool {
 	r, ok := c.requests.find(m.Text(id), waiting)
 	if !ok || !r.Held() {
 		if ok && r.agent != nil && r.agent.state < condemned {
-			c.sendCancelRequest(m, r)
+			c.sendCancelRequest(m, r, again)
 			return true
 		}
 		return false
 	}
-	c.tap(Client, Nobody, m.Raw, m, "request was held", false)
+	c.tap(Client, Nobody, m.Raw, m, "request was held", again)
 	c.answer(r, ErrorBody(CodeCancelled, "request cancelled", nil), "cancelled while held")
 	return true
 }
 
 // sendCancelRequest sends $/cancel_request to the process that has the request.
-func (c *Core) sendCancelRequest(m *Message, r *Request) {
+func (c *Core) sendCancelRequest(m *Message, r *Request, again bool) {
 	s := c.step()
 	defer c.done(s)
 	s.msg, s.agent, s.session, s.request = m, r.agent, r.session, r
 	c.down(s, m)
 	if s.dropped || !r.agent.takes() {
-		c.tap(Client, Nobody, m.Raw, m, s.why, false)
+		c.tap(Client, Nobody, m.Raw, m, s.why, again)
 		return
 	}
-	c.tap(Client, AgentPeer(r.agent.gen), m.Raw, m, "", false)
+	c.tap(Client, AgentPeer(r.agent.gen), m.Raw, m, "", again)
 	c.fx.toAgent(r.agent.gen, m.Raw)
 }
 
 // cancel takes a session/cancel, which waits behind nothing that is held.
-func (c *Core) cancel(m *Message, r *Request) {
+func (c *Core) cancel(m *Message, r *Request, again bool) {
 	sess := c.sessions[string(m.Session)]
 	if r != nil {
 		r.session = sess
@@ -299,18 +313,18 @@ func (c *Core) cancel(m *Message, r *Request) {
 		if a == nil || a.state >= condemned {
 			a = c.primary()
 		}
-		c.send(a, m, r, false)
+		c.send(a, m, r, again)
 		return
 	}
 	if a != nil && a.takes() {
-		c.send(a, m, r, false)
+		c.send(a, m, r, again)
 		return
 	}
 	s := c.step()
 	defer c.done(s)
 	s.msg, s.session, s.request = m, sess, r
 	c.down(s, m)
-	c.tap(Client, Nobody, m.Raw, m, "nothing to cancel", false)
+	c.tap(Client, Nobody, m.Raw, m, "nothing to cancel", again)
 	if r != nil && !s.held {
 		c.answer(r, ResultBody("{}"), "nothing to cancel")
 	}

@@ -160,8 +160,8 @@ func (c *Core) openGate() {
 		}
 		switch {
 		case h.m.Method == mCancel:
-			c.cancel(h.m, h.request)
-		case h.m.Method == mCancelRequest && c.cancelRequest(h.m):
+			c.cancel(h.m, h.request, true)
+		case h.m.Method == mCancelRequest && c.cancelRequest(h.m, true):
 		default:
 			c.route(h.m, h.request, true)
 		}

@@ -3,6 +3,7 @@ package proxy
 import (
 	"io"
 	"sync"
+	"time"
 	"unsafe"
 
 	"acp-shim/internal/wire"
@@ -42,12 +43,29 @@ type outbox struct {
 	onError    func(err error)
 	onProgress func()
 	onEmpty    func(most int)
+
+	piece int // how much run writes at once; its own
 }
 
 func newOutbox(mu *sync.Mutex, w io.Writer, fd int) *outbox {
-	o := &outbox{mu: mu, w: w, fd: fd}
+	o := &outbox{mu: mu, w: w, fd: fd, piece: leastPiece}
 	o.cond.L = mu
 	return o
+}
+
+// What waits is written in pieces, so that progress can be seen: that of a peer which
+// takes little at a time as well, who must not be taken for one that takes nothing.
+const (
+	leastPiece = 4 << 10
+	mostPiece  = 256 << 10
+)
+
+// nextPiece is how much to write next, where the last piece took so long.
+func nextPiece(piece int, took time.Duration) int {
+	if took < 10*time.Millisecond {
+		return min(4*piece, mostPiece)
+	}
+	return max(piece/8, leastPiece)
 }
 
 // keepQueue is the largest buffer that is kept for the next time.
@@ -216,8 +234,9 @@ func (o *outbox) run() {
 		o.busy, o.inHand = true, len(buf)
 		o.mu.Unlock()
 		for len(buf) > 0 {
-			// In pieces, so that progress can be seen.
-			n, err := o.w.Write(buf[:min(len(buf), 1<<20)])
+			began := time.Now()
+			n, err := o.w.Write(buf[:min(len(buf), o.piece)])
+			o.piece = nextPiece(o.piece, time.Since(began))
 			buf = buf[n:]
 			o.mu.Lock()
 			o.written += uint64(n)

@@ -78,3 +78,29 @@ func TestLargeLinesWaitInOrder(t *testing.T) {
 		}
 	}
 }
+
+// TestSlowPeersAreSeenToTake: a peer that takes 8 KiB a second is seen to take something
+// within each second, whatever waits.
+func TestSlowPeersAreSeenToTake(t *testing.T) {
+	piece, most := leastPiece, time.Duration(0)
+	for range 50 {
+		took := time.Duration(piece) * time.Second / (8 << 10)
+		most = max(most, took)
+		piece = nextPiece(piece, took)
+	}
+	if most > time.Second {
+		t.Errorf("nothing is seen for %v", most)
+	}
+	// One that was fast and is slow from then on.
+	for range 20 {
+		piece = nextPiece(piece, time.Millisecond)
+	}
+	if piece != mostPiece {
+		t.Errorf("a fast one gets %d bytes at a time", piece)
+	}
+	for n := 0; piece > leastPiece; n++ {
+		if piece = nextPiece(piece, time.Second); n > 4 {
+			t.Fatalf("it still gets %d bytes", piece)
+		}
+	}
+}

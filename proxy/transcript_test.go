@@ -21,6 +21,8 @@ type script struct {
 	kept   map[string][]Record
 	queued int // bytes that wait for every process
 	logs   []string
+	// received are the frames that came from the client, as a capture has them.
+	received []string
 }
 
 func newScript(t *testing.T, opt Options) *script {
@@ -77,6 +79,9 @@ func (s *script) save(r Record) {
 }
 
 func (s *script) Frame(f *Frame) {
+	if f.From == Client && !f.Again {
+		s.received = append(s.received, strings.TrimSpace(string(f.Bytes)))
+	}
 	s.frames = append(s.frames, fmt.Sprintf("%d>%d %s %s", f.From, f.To, f.Why, strings.TrimSpace(string(f.Bytes))))
 }
 

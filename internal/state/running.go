@@ -108,15 +108,21 @@ func (d *Dir) Runs() ([]RunFile, error) {
 		return nil, fmt.Errorf("reading the directory of running shims: %w", err)
 	}
 	var runs []RunFile
+	dead := 0
 	for _, file := range files {
 		name, ok := strings.CutSuffix(file.Name(), ".lock")
 		// What is no file was not made by a shim; opening it might wait for ever.
-		if !ok || len(runs) >= runsMax || !file.Type().IsRegular() {
+		if !ok || !file.Type().IsRegular() {
 			continue
 		}
 		r := RunFile{Path: filepath.Join(d.running(), name+".json")}
 		owner, err := ownerOf(r.lock())
 		r.Alive, r.Untold = owner != "" || err != nil, err
+		if !r.Alive {
+			if dead++; dead > runsMax {
+				continue // there are enough of those
+			}
+		}
 		if info, err := file.Info(); err == nil {
 			r.At = info.ModTime()
 		}

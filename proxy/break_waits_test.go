@@ -1,0 +1,83 @@
+package proxy
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestWhatWaitsForAStart: noise, batches and answers to nothing have the same end as
+// requests while a process starts.
+func TestWhatWaitsForAStart(t *testing.T) {
+	for name, line := range map[string]string{
+		"noise":   strings.Repeat("x", 1<<20),
+		"batch":   `[{"id":7,"method":"_x","params":"` + strings.Repeat("x", 1<<20) + `"}]`,
+		"answer":  `{"id":9,"result":"` + strings.Repeat("x", 1<<20) + `"}`,
+		"request": `{"id":7,"method":"_x","params":"` + strings.Repeat("x", 1<<20) + `"}`,
+	} {
+		s := opened(t, Options{})
+		s.core.gone(1, Exit{Words: "it was killed"})
+		s.core.started(2, 200)
+		for range heldLimit>>20 + 10 {
+			s.client(line)
+		}
+		if s.core.heldSize > heldLimit+2<<20 {
+			t.Errorf("%s: %d bytes wait", name, s.core.heldSize)
+		}
+		if answers := strings.Contains(strings.Join(s.out, "\n"), heldText); answers != strings.Contains(line, `"id":7`) {
+			t.Errorf("%s: that it was refused is answered: %v", name, answers)
+		}
+	}
+}
+
+// TestCancelOfWhatTheGateHolds is carried out at once, and each frame that the gate held
+// stands in a capture as received once.
+func TestCancelOfWhatTheGateHolds(t *testing.T) {
+	s := newScript(t, Options{Policy: exclusive})
+	s.core.start()
+	s.core.started(1, 100)
+	s.client(initRequest)
+	s.client(`{"id":2,"method":"session/prompt","params":{"sessionId":"a"}}`)
+	s.out = nil
+	s.client(`{"method":"$/cancel_request","params":{"requestId":2}}`)
+	s.did("client< ", `"id":2`, "-32800")
+	s.client(`{"method":"session/cancel","params":{"sessionId":"a"}}`)
+	s.client(`{"id":3,"method":"session/cancel","params":{"sessionId":"a"}}`)
+	s.client(`{"method":"$/cancel_request","params":{"requestId":77}}`)
+	s.out = nil
+	s.agent(1, initResult)
+	s.didNot("session/prompt")
+	received := map[string]int{}
+	for _, f := range s.received {
+		received[f]++
+	}
+	for f, n := range received {
+		if n != 1 {
+			t.Errorf("received %d times: %s", n, f)
+		}
+	}
+	if len(received) != 6 {
+		t.Errorf("%d frames were received: %q", len(received), s.received)
+	}
+}
+
+// TestSettingsThatAreTooMuch are not kept, and one that was is forgotten.
+func TestSettingsThatAreTooMuch(t *testing.T) {
+	s := opened(t, Options{})
+	set := func(id int, key, value string) {
+		s.client(fmt.Sprintf(`{"id":%d,"method":"session/set_config_option","params":{"sessionId":"a","configId":"%s","value":"%s"}}`, id, key, value))
+		s.agent(1, fmt.Sprintf(`{"id":%d,"result":{}}`, id))
+	}
+	a := s.core.sessions["a"]
+	set(2, "model", "small")
+	set(3, "model", strings.Repeat("x", settingLimit))
+	if len(a.config) != 0 {
+		t.Errorf("%d settings are kept", len(a.config))
+	}
+	for n := range settingsLimit + 10 {
+		set(10+n, fmt.Sprint("k", n), "v")
+	}
+	if len(a.config) != settingsLimit {
+		t.Errorf("%d settings are kept", len(a.config))
+	}
+}
