@@ -33,7 +33,10 @@ type setting struct {
 }
 
 func (s setting) env(more ...string) []string {
-	return append(append(os.Environ(), "HOME="+s.dir, "XDG_STATE_HOME="+filepath.Join(s.dir, "state"), "XDG_CONFIG_HOME="+filepath.Join(s.dir, "config")), more...)
+	// Apart from what is written meanwhile: the shim follows its config file, and while
+	// there is none the directory that it would be in.
+	home := filepath.Join(s.dir, "home")
+	return append(append(os.Environ(), "HOME="+home, "XDG_STATE_HOME="+filepath.Join(home, "state"), "XDG_CONFIG_HOME="+filepath.Join(home, "config")), more...)
 }
 
 func (s setting) under(name string, argv ...string) contender {

@@ -9,14 +9,18 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
+	"strings"
+	"syscall"
 )
 
 func main() {
@@ -43,7 +47,15 @@ func main() {
 	md := flag.Bool("md", false, "print the tables as Markdown")
 	flag.StringVar(&opt.only, "only", "", "measure the ratios alone, and of programs alone whose names match this pattern")
 	cancels := flag.Int("cancels", 0, "how long a cancel takes, in so many runs of each kind, instead of all else")
+	flag.Usage = func() {
+		fmt.Fprint(flag.CommandLine.Output(), usage)
+		flag.PrintDefaults()
+	}
 	flag.Parse()
+	if err := opt.check(flag.Args(), *json && *md, *cancels); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(2)
+	}
 	form := "text"
 	if *md {
 		form = "md"
@@ -76,7 +88,13 @@ func bench(opt options, form string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
+	interrupted(dir)
 	s := setting{dir: dir, shim: opt.shim}
+	for _, d := range []string{"state", "config", ".gemini"} {
+		if err := os.MkdirAll(filepath.Join(dir, "home", d), 0o700); err != nil {
+			return err
+		}
+	}
 	if s.shim == "" {
 		s.shim = filepath.Join(dir, "acp-shim")
 		build := exec.Command("go", "build", "-o", s.shim, "./cmd/acp-shim")
@@ -163,6 +181,42 @@ func (s setting) run(r *result, largeRuns, idleSeconds, many int) error {
 // progress tells whoever waits, since all of it takes a quarter of an hour.
 func progress(what string) { fmt.Fprintln(os.Stderr, "bench: "+what) }
 
+const usage = `bench compares acp-shim with the least that a relay written in Go can cost, and with
+its peers, and prints ratios. All of it takes some ten minutes, with -short two; the
+peers of npm are fetched for the former. See the section "How fast" of README.md.
+
+`
+
+// check finds what makes no sense before anything is built.
+func (o options) check(args []string, two bool, cancels int) error {
+	switch {
+	case len(args) > 0:
+		return fmt.Errorf("%q: there are flags only; see -h", args[0])
+	case two:
+		return errors.New("-json and -md: one of them")
+	case o.rounds < 1:
+		return fmt.Errorf("-rounds %d: at least 1", o.rounds)
+	case cancels < 0:
+		return fmt.Errorf("-cancels %d: at least 1", cancels)
+	}
+	if _, err := regexp.Compile(o.only); err != nil {
+		return fmt.Errorf("-only is a regular expression: %w", err)
+	}
+	return nil
+}
+
+// interrupted removes the directory, with all that is in it, when somebody gives up.
+func interrupted(dir string) {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-c
+		fmt.Fprintln(os.Stderr, "bench: interrupted; nothing was measured")
+		os.RemoveAll(dir)
+		os.Exit(130)
+	}()
+}
+
 // some measures the ratios of some programs on one CPU.
 func (s setting) some(r *result, pattern string) error {
 	re, err := regexp.Compile(pattern)
@@ -170,6 +224,13 @@ func (s setting) some(r *result, pattern string) error {
 		return err
 	}
 	list := slices.DeleteFunc(s.contenders(), func(c contender) bool { return c.name != floor && !re.MatchString(c.name) })
+	if len(list) < 2 {
+		var names []string
+		for _, c := range s.contenders() {
+			names = append(names, c.name)
+		}
+		return fmt.Errorf("no program is called like %q; there are: %s", pattern, strings.Join(names, "; "))
+	}
 	if err := pin([]int{runtime.NumCPU() - 1}); err != nil {
 		return err
 	}
@@ -212,7 +273,7 @@ func (s setting) goals(r *result, main, big, begin, still, growth table, rates m
 		r.goal("saturated, as a ratio to tee's", own("saturated, wall")/main.at("tee both ways", "saturated, wall"), 1, "", false)
 	}
 	r.goal("stream, wall", own("stream, wall"), 1.10, "", false)
-	r.goal("stream, cpu", own("cpu"), 1.6, "", false)
+	r.goal("stream, cpu", own("stream, cpu"), 1.6, "", false)
 	r.goal("saturated, wall", own("saturated, wall"), 3.0, "", false)
 	r.goal("saturated, frames in a second", rates[asUsed], 1e6, "/s", true)
 	r.goal("20 MiB, time as a ratio to tee to disk", big.at(asUsed, "time"), 1.2, "", false)
@@ -224,7 +285,7 @@ func (s setting) goals(r *result, main, big, begin, still, growth table, rates m
 	if c := main.at(conductor, "stream, wall"); c > 0 {
 		r.goal("conductor's stream, as a ratio to it", c/own("stream, wall"), 6, "", true)
 		r.goal("conductor's saturated stream", main.at(conductor, "saturated, wall")/own("saturated, wall"), 10, "", true)
-		r.goal("conductor's cpu", main.at(conductor, "cpu")/own("cpu"), 12, "", true)
+		r.goal("conductor's cpu", main.at(conductor, "stream, cpu")/own("stream, cpu"), 12, "", true)
 	}
 	r.goal("idle: switches", still.at(asUsed, "switches")+0.001, 1, "in all", false)
 	r.goal("idle: memory", still.at(asUsed, "memory"), 16, "MiB", false)

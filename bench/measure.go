@@ -48,7 +48,7 @@ const (
 	slowBy = 80
 )
 
-var columns = []string{"round trip p50", "p99", "stream, wall", "cpu", "saturated, wall", "cpu "}
+var columns = []string{"round trip p50", "p99", "stream, wall", "stream, cpu", "saturated, wall", "saturated, cpu"}
 
 // kind is what lies between client and contender.
 type kind bool
@@ -132,7 +132,7 @@ func block(i *instance) (map[string]float64, error) {
 	for _, x := range []struct {
 		word, column, cpu string
 		n                 int
-	}{{"stream", "stream, wall", "cpu", frames}, {"batched", "saturated, wall", "cpu ", batched}} {
+	}{{"stream", "stream, wall", "stream, cpu", frames}, {"batched", "saturated, wall", "saturated, cpu", batched}} {
 		if i.slow {
 			x.n /= slowBy
 		}
