@@ -57,7 +57,10 @@ func TestCancelLatency(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes its time")
 	}
-	runs := 30
+	runs := 12 // two for each connection
+	if unhurried > 1 {
+		runs /= 2 // how long it takes is no race
+	}
 	if n, err := strconv.Atoi(os.Getenv(latencyRuns)); err == nil && n > 0 {
 		runs = n
 	}
@@ -66,14 +69,17 @@ func TestCancelLatency(t *testing.T) {
 	fmt.Fprintln(w, "what\truns\tp50\tp99\tmax\tbound")
 	for _, row := range latencies {
 		t.Run(strings.ReplaceAll(row.name, " ", "-"), func(t *testing.T) {
+			c := newControl()
 			all := row.all(t, runs)
+			limit := unhurried * row.bound
+			limit = max(slowly(limit), time.Duration(c.stretch()*float64(limit)))
 			if len(all) != runs {
 				t.Fatalf("%d of %d runs came to their end", len(all), runs)
 			}
 			p99 := at(all, 0.99)
 			fmt.Fprintf(w, "%s\t%d\t%v\t%v\t%v\t%v\n", row.name, len(all), round(at(all, 0.5)), round(p99), round(at(all, 1)), row.bound)
-			if p99 > slowly(unhurried*row.bound) {
-				t.Errorf("the p99 of %d runs is %v, which is more than %v: %v", len(all), p99, row.bound, all)
+			if p99 > limit {
+				t.Errorf("the p99 of %d runs is %v, which is more than %v, for which %v is granted now: %v", len(all), p99, row.bound, limit, all)
 			}
 		})
 	}
@@ -103,7 +109,7 @@ func (row latency) all(t *testing.T, runs int) []time.Duration {
 		// The least that it takes: what a busy machine adds is not deducted.
 		own = time.Hour
 		s := newStage(t)
-		for range 5 {
+		for range 3 {
 			own = min(own, row.own(&latencyRun{stage: s, row: row}))
 		}
 	}

@@ -26,5 +26,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(playsMain) == "1" || len(os.Args) > 1 && (os.Args[1] == "sim" || os.Args[1] == agent.GuardArg) {
 		os.Exit(start(os.Args))
 	}
+	// With the race detector every exit of what inherits this would take a second more.
+	os.Setenv("GORACE", "atexit_sleep_ms=0")
 	os.Exit(m.Run())
 }

@@ -32,7 +32,8 @@ func hostile(args []string) int {
 		for {
 			time.Sleep(time.Hour)
 		}
-	case "greedy": // asks on and on and takes no answer
+	case "greedy": // once it was asked it asks on and on, and takes no answer
+		_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
 		out := bufio.NewWriter(os.Stdout)
 		for i := range 400 {
 			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%d,"method":"_asked","params":{}}`+"\n", i)
@@ -136,6 +137,8 @@ func (p *puppet) line(line []byte) {
 		}
 	case "_flood":
 		flood(os.Stdout, n, int(params.Get("size").Int()))
+	case "_mix":
+		os.Stdout.Write(mix("_n", n))
 	case "_repeat":
 		b, _ := base64.StdEncoding.DecodeString(params.Get("b").Str)
 		out := bufio.NewWriterSize(os.Stdout, 64<<10)

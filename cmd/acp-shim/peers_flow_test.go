@@ -3,7 +3,10 @@
 package main
 
 import (
+	"bytes"
+	"encoding/base64"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"time"
 
@@ -46,6 +49,68 @@ func strangeIDs(p *pair) {
 	p.write(`{"jsonrpc":"2.0","id":null,"method":"_then"}` + "\n")
 	p.note(func() { p.doubles = true })
 	p.call("1", "_then", `{}`)
+}
+
+// mixed are the sizes of lines that make a reader's buffer grow, and move what is in it,
+// at every kind of boundary; they go in parts, each at once.
+var mixed = [][]int{
+	{3<<20 + 11, 3<<19 + 7, 5<<20 + 3, 5<<20 + 5, 5<<20 + 1},
+	{200, 3<<19 + 7, 100, 7<<20 + 13, 70, 70, 70, 5<<20 + 1, 90, 4<<20 - 1, 4 << 20},
+	{8 << 20, 1 << 20, 1<<20 + 1, 1<<20 - 1, 65536, 65535, 4<<20 + 1},
+}
+
+// mix are the lines of a part, with nothing in them that comes twice.
+func mix(method string, part int) []byte {
+	rng := rand.NewChaCha8([32]byte{byte(part)})
+	var all []byte
+	for i, size := range mixed[part] {
+		line := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":%q,"params":{"n":%d,"x":"`, method, i)
+		end := `"}}` + "\n"
+		text := make([]byte, max(0, size-len(line)-len(end)))
+		rng.Read(text)
+		text = base64.StdEncoding.AppendEncode(nil, text)[:len(text)]
+		all = append(append(append(all, line...), text...), end...)
+	}
+	return all
+}
+
+// mixture: whatever the sizes of lines are, in whichever order and both ways at once,
+// each comes as it was sent, also to a client that begins to read when all is there.
+func mixture(p *pair, late bool) {
+	p.hello()
+	var want [][]byte
+	p.note(func() {
+		p.other = func(f gjson.Result) {
+			if f.Get("method").Str != "_n" || len(want) == 0 {
+				return
+			}
+			if f.Raw != string(want[0]) {
+				p.t.Errorf("a line of %d bytes came as one of %d, or with other bytes", len(want[0]), len(f.Raw))
+			}
+			want = want[1:]
+		}
+	})
+	parts := len(mixed)
+	if unhurried > 1 {
+		parts = 1 // the bytes are the same, and take a minute
+	}
+	for part := range parts {
+		lines := bytes.SplitAfter(mix("_n", part), []byte("\n"))
+		p.note(func() { want = lines[:len(lines)-1] })
+		if late {
+			p.reading.Lock()
+		}
+		p.tell("_mix", fmt.Sprintf(`{"n":%d}`, part))
+		p.write(string(mix("_more", part)))
+		if late {
+			p.reading.Unlock()
+		}
+		p.call(fmt.Sprint(part), "_then", `{}`)
+		if p.note(func() {}); len(want) != 0 {
+			p.t.Errorf("%d lines did not come", len(want))
+		}
+	}
+	p.reads()
 }
 
 // endless: a line beyond the limit is passed over and told of, and the next one

@@ -24,13 +24,15 @@ func peerRows() []peerRow {
 		deafFor, loudLines = time.Minute, 500_000
 	}
 	rows := []peerRow{
-		{name: "agent reads nothing", agent: "deaf", peak: deepest, takes: time.Minute, waits: true, only: agyRecorded, run: func(p *pair) { deafAgent(p, 1000) }},
+		{name: "agent reads nothing", gaps: true, agent: "deaf", peak: deepest, takes: time.Minute, waits: true, only: agyRecorded, run: func(p *pair) { deafAgent(p, 1000) }},
 		{name: "agent reads nothing of 20 MiB each", agent: "deaf", peak: deepest, takes: time.Minute, waits: true, only: relay, run: func(p *pair) { deafAgent(p, 20<<20) }},
 		{name: "client asks on and reads nothing", agent: "dies", flags: []string{"--max-frame=1"}, peak: deepest, only: relay, waits: true, vast: true, run: greedy},
 		{name: "agent asks on and reads nothing", agent: "greedy", flags: []string{"--max-frame=2"}, peak: deepest, only: relay, vast: true, run: greedyAgent},
-		{name: "client does not read", agent: "puppet", peak: 64, takes: deafFor + 30*time.Second, waits: true, run: func(p *pair) { deafClient(p, deafFor) }},
-		{name: "client does not read while an answer is owed", agent: "puppet", peak: 400, waits: true, only: agyRecorded, run: deafWhileOwed},
+		{name: "client does not read", gaps: true, agent: "puppet", peak: 64, takes: deafFor + 30*time.Second, waits: true, run: func(p *pair) { deafClient(p, deafFor) }},
+		{name: "client does not read while an answer is owed", gaps: true, agent: "puppet", peak: 400, waits: true, only: agyRecorded, run: deafWhileOwed},
 		{name: "both write 20 MiB", agent: "puppet", peak: 200, run: duplex},
+		{name: "lines of 1 to 8 MiB between small ones", agent: "puppet", peak: 200, vast: true, run: func(p *pair) { mixture(p, false) }},
+		{name: "lines of 1 to 8 MiB to a client that reads late", agent: "puppet", peak: 200, only: agyRecorded, run: func(p *pair) { mixture(p, true) }},
 		{name: "client ends its input and reads on", agent: "puppet", peak: 64, run: clientSaysItsLast},
 		{name: "client ends its output and writes on", agent: "puppet", peak: 64, run: clientReadsNoMore},
 		{name: "agent ends its output and lives", agent: "mute", peak: 64, waits: true, run: muteAgent},
@@ -42,9 +44,9 @@ func peerRows() []peerRow {
 		{name: "ids of every type", agent: "puppet", peak: 100, run: strangeIDs},
 		{name: "frames of 300 MiB", agent: "puppet", peak: 900, vast: true, only: relay, takes: time.Minute, run: func(p *pair) { endless(p, 300<<20, 256) }},
 		{name: "frames beyond the limit", agent: "puppet", flags: []string{"--max-frame=2"}, peak: 64, run: func(p *pair) { endless(p, 3<<20, 2) }},
-		{name: "a million blank lines", agent: "puppet", peak: 256, run: func(p *pair) { noise(p, " \t\r\n") }},
-		{name: "a million lines of noise", agent: "puppet", peak: 256, run: func(p *pair) { noise(p, "Opening in existing browser session.\n") }},
-		{name: fmt.Sprint(loudLines/1000, " MB on stderr"), agent: "puppet", peak: 64, run: func(p *pair) { loud(p, loudLines) }},
+		{name: "a million blank lines", gaps: true, agent: "puppet", peak: 256, run: func(p *pair) { noise(p, " \t\r\n") }},
+		{name: "a million lines of noise", gaps: true, agent: "puppet", peak: 256, run: func(p *pair) { noise(p, "Opening in existing browser session.\n") }},
+		{name: fmt.Sprint(loudLines/1000, " MB on stderr"), gaps: true, agent: "puppet", peak: 64, run: func(p *pair) { loud(p, loudLines) }},
 		{name: "agent dies at once, again and again", agent: "dies", peak: 64, run: stillborn},
 		{name: "agent answers a byte at a time", agent: "puppet", peak: 64, waits: true, run: dripping},
 		{name: "agent does not end, nor does its tool", agent: "clings", peak: 64, waits: true, run: clinging},
@@ -97,10 +99,12 @@ func greedy(p *pair) {
 		if n%1000 == 0 {
 			_ = p.in.SetWriteDeadline(time.Now().Add(3 * time.Second))
 		}
+		// Before it is sent: a read that has begun may bring the answer at once.
+		p.expect(id(n))
 		if !p.write(`{"jsonrpc":"2.0","id":` + id(n) + `,"method":"_x"}` + "\n") {
+			p.note(func() { p.due[id(n)], p.missing = p.due[id(n)]-1, p.missing-1 })
 			break
 		}
-		p.expect(id(n))
 	}
 	p.reading.Unlock()
 	if n == most {

@@ -39,6 +39,9 @@ type shim struct {
 	slow  sync.Once
 	// running is the loop, once there is one, for a signal that may come before.
 	running atomic.Pointer[proxy.Loop]
+	// over is closed when the loop has ended, with code, for a signal that comes after.
+	over chan struct{}
+	code int
 }
 
 // run is the agent that the client believes to have started.
@@ -46,7 +49,7 @@ func run(set *settings.Settings) int {
 	if term.IsTerminal(0) {
 		fmt.Fprintln(os.Stderr, "acp-shim: waiting for an ACP client on standard input; see acp-shim help, or try acp-shim demo")
 	}
-	s := &shim{set: set, run: agent.NewRunID()}
+	s := &shim{set: set, run: agent.NewRunID(), over: make(chan struct{})}
 	defer s.onSignals()()
 	streams, err := stdio.Take()
 	if err != nil {
@@ -96,13 +99,20 @@ func run(set *settings.Settings) int {
 	if stop, err := agent.BecomeSubreaper(); err == nil {
 		defer stop()
 	}
-	s.running.Store(s.loop)
-	code := s.loop.Run(context.Background())
+	code := s.converse()
 	for id, t := range s.chain.usage.Sessions() {
 		log.Info("used", "session", id, "turns", t.Turns, "total", t.Total, "input", t.Input, "output", t.Output, "context", t.Used)
 	}
 	agent.KillOrphans()
 	return code
+}
+
+// converse runs the loop.
+func (s *shim) converse() int {
+	s.running.Store(s.loop)
+	s.code = s.loop.Run(context.Background())
+	close(s.over)
+	return s.code
 }
 
 // expandHome puts the home directory in the place of a leading ~, as a shell

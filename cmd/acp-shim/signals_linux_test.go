@@ -1,14 +1,21 @@
 package main
 
 import (
+	"bufio"
+	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"acp-shim/proxy"
 	"acp-shim/record"
 )
 
@@ -106,11 +113,11 @@ func TestSignalsAtEachStep(t *testing.T) {
 				if row.code == 0 {
 					f.closeInput()
 				}
-				sent, limit := time.Now(), slowly(unhurried*time.Second)
-				end := f.wait()
-				if left := s.gone(time.Until(sent.Add(limit))); row.code != 0 && len(left) > 0 {
-					t.Errorf("%v later there is still %v", limit, left)
+				sent := time.Now()
+				if row.code != 0 {
+					s.endsWithin(unhurried*time.Second, sent)
 				}
+				end := f.wait()
 				// Two signals of one kind may arrive as one, and a kill as the second is in time or not.
 				if code := end.ExitCode(); code != row.code && !(len(row.signals) == 2 && code == 143) {
 					t.Errorf("exit code %d: %s", code, f.errText())
@@ -160,5 +167,60 @@ func readable(t *testing.T, path string, whole bool) {
 	}
 	if whole && last.Event != "end" {
 		t.Errorf("the capture ends with %q", last.Event)
+	}
+}
+
+func init() { plays["unending"] = unending }
+
+// unending is a shim whose loop is over at once, and which then never ends.
+func unending([]string) int {
+	s := &shim{log: slog.New(slog.DiscardHandler), over: make(chan struct{})}
+	defer s.onSignals()()
+	s.loop = proxy.New(proxy.Config{In: strings.NewReader(""), Out: io.Discard, OutFD: -1, Start: func(int) (proxy.Process, error) {
+		return nil, errors.New("no agent")
+	}})
+	s.converse()
+	fmt.Println("over")
+	select {}
+}
+
+// TestSignalsAfterTheLoop: what is left to end when the loop is over does not outlive a
+// signal for long, and a second one not at all.
+func TestSignalsAfterTheLoop(t *testing.T) {
+	for _, row := range []struct {
+		signals []syscall.Signal
+		codes   []int
+	}{
+		{[]syscall.Signal{syscall.SIGTERM}, []int{143}},
+		{[]syscall.Signal{syscall.SIGHUP}, []int{129}},
+		{[]syscall.Signal{syscall.SIGINT, syscall.SIGPIPE, syscall.SIGHUP, syscall.SIGTERM}, []int{129, 143}}, // whichever is seen first
+	} {
+		t.Run(fmt.Sprint(row.signals), func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			cmd := exec.Command(s.shim, "unending")
+			cmd.Env = s.env
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			limit := time.AfterFunc(patience, func() { cmd.Process.Kill() })
+			defer limit.Stop()
+			if said, err := bufio.NewReader(out).ReadString('\n'); said != "over\n" {
+				t.Errorf("it said %q, %v", said, err)
+			}
+			for _, sig := range row.signals {
+				if err := cmd.Process.Signal(sig); err != nil && err != os.ErrProcessDone {
+					t.Fatal(err)
+				}
+			}
+			cmd.Wait()
+			if code := cmd.ProcessState.ExitCode(); !slices.Contains(row.codes, code) {
+				t.Errorf("exit code %d", code)
+			}
+		})
 	}
 }

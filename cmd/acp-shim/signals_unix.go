@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
 // onSignals makes the shim end in an orderly way when it is told to. SIGINT is
@@ -15,11 +16,14 @@ import (
 // that; the same for SIGPIPE, which stands for a stderr that nobody reads.
 //
 // That holds from the first moment on. Before there is a loop nothing has to be
-// put in order, and the end comes at once, also where a disk holds up the start.
+// put in order, and the end comes at once, also where a disk holds up the start. When
+// the loop is over there is a capture to end, which gets lateEnd; who signals again
+// does not want to wait for it.
 func (s *shim) onSignals() (stop func()) {
 	ch := make(chan os.Signal, 8)
 	signal.Notify(ch, syscall.SIGINT, syscall.SIGPIPE, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	go func() {
+		late := 0
 		for sig := range ch {
 			switch sig {
 			case syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT:
@@ -29,7 +33,22 @@ func (s *shim) onSignals() (stop func()) {
 					os.Exit(code)
 				}
 				s.log.Info("ending on a signal", "signal", sig.String())
-				loop.Terminate(code)
+				select {
+				case <-s.over:
+					if late++; late > 1 {
+						os.Exit(s.codeOr(code))
+					}
+					time.AfterFunc(lateEnd, func() { os.Exit(s.codeOr(code)) })
+				default:
+					loop.Terminate(code)
+					go func() {
+						// It may have come between the loop's end and that of Run.
+						if <-s.over; s.code != code {
+							time.Sleep(lateEnd)
+							os.Exit(s.codeOr(code))
+						}
+					}()
+				}
 			}
 		}
 	}()
@@ -37,4 +56,17 @@ func (s *shim) onSignals() (stop func()) {
 		signal.Stop(ch)
 		close(ch)
 	}
+}
+
+// lateEnd is how long what is left to end goes on after a signal: all is over within a
+// second of it.
+const lateEnd = 900 * time.Millisecond
+
+// codeOr is the exit code of a loop that is over, or that of a signal which cuts off
+// what would have been an orderly end.
+func (s *shim) codeOr(signalled int) int {
+	if s.code != 0 {
+		return s.code
+	}
+	return signalled
 }
