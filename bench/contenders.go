@@ -22,7 +22,9 @@ type contender struct {
 // The names of those that others are compared with.
 const (
 	floor     = "floor"
-	asUsed    = "acp-shim, rules, recording"
+	plain     = "acp-shim, a plain relay"
+	equal     = "floor again"
+	asUsed    = "acp-shim, agy, recording"
 	conductor = "conductor (Node)"
 )
 
@@ -52,16 +54,16 @@ func (s setting) shims() []contender {
 	}
 	return []contender{
 		s.under(asUsed, s.shim, "--profile=agy", record(), "--"),
-		s.under("acp-shim, rules, recording raw", s.shim, "--profile=agy", "--record-raw", record(), "--"),
-		s.under("acp-shim, rules", s.shim, "--profile=agy", "--"),
+		s.under("acp-shim, agy, recording raw", s.shim, "--profile=agy", "--record-raw", record(), "--"),
+		s.under("acp-shim, agy", s.shim, "--profile=agy", "--"),
 		s.under("acp-shim, recording", s.shim, "--profile=none", record(), "--"),
-		s.under("acp-shim, neither", s.shim, "--profile=none", "--"),
+		s.under(plain, s.shim, "--profile=none", "--"),
 	}
 }
 
 // contenders are the programs under comparison, the floor first.
 func (s setting) contenders() []contender {
-	list := []contender{s.under(floor, s.self, "__floor"), s.under("floor again", s.self, "__floor"), s.under("floor, pipes of 256 KiB", s.self, "__large")}
+	list := []contender{s.under(floor, s.self, "__floor"), s.under(equal, s.self, "__floor"), s.under("floor, pipes of 256 KiB", s.self, "__large")}
 	list = append(list, s.shims()...)
 	list = append(list, s.under("io.Copy and os/exec", s.self, "__copy"), s.under("a line at a time, encoding/json", s.self, "__lines"))
 	sdk := s.under("acp-go-sdk, two connections", s.self, "__sdk")

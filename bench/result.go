@@ -14,6 +14,9 @@ type result struct {
 	Rounds  int     `json:"rounds"`
 	Tables  []table `json:"tables"`
 	Goals   []goal  `json:"goals"`
+	// Equal says how far apart equal programs came out: more than a few hundredths mean
+	// that the machine was too busy.
+	Equal string `json:"equal,omitempty"`
 	// Missing says which peers were not measured, and why.
 	Missing []string `json:"missing,omitempty"`
 }
@@ -132,7 +135,7 @@ func (r *result) text(w io.Writer, sep, begin, end string) {
 	if len(r.Goals) == 0 {
 		return
 	}
-	fmt.Fprintf(w, "\nset out for, recording and rules on\n\n")
+	fmt.Fprintf(w, "\nset out for, with the profile agy and recording (%s)\n\n", r.Equal)
 	t := table{Columns: []string{"to reach", "reached"}}
 	lines := [][]string{{"", "to reach", "got", ""}}
 	for _, g := range r.Goals {

@@ -3,6 +3,7 @@ package proxy
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,8 +30,14 @@ func TestDeadlines(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began, k := time.Now(), timerKey{kind: kind, name: "a"}
 				var rang []string
+				var mu sync.Mutex // the loop's
+				locked := func(f func()) {
+					mu.Lock()
+					defer mu.Unlock()
+					f()
+				}
 				s := &deadlines{
-					step: func(f func()) { f() },
+					step: locked,
 					over: func(timerKey) { rang = append(rang, fmt.Sprint(int(time.Since(began)/time.Second))) },
 				}
 				for _, do := range strings.Split(c.does, ", ") {
@@ -38,11 +45,11 @@ func TestDeadlines(t *testing.T) {
 					fmt.Sscanf(strings.TrimPrefix(do, "arm "), "%d", &n)
 					switch {
 					case do == "disarm":
-						s.disarm(k)
+						locked(func() { s.disarm(k) })
 					case do == "stop":
-						s.stop()
+						locked(s.stop)
 					case strings.HasPrefix(do, "arm"):
-						s.arm(k, n*time.Second)
+						locked(func() { s.arm(k, n*time.Second) })
 					default:
 						time.Sleep(n * time.Second)
 						synctest.Wait()

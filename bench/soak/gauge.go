@@ -153,6 +153,7 @@ func flat(before, after gauge) error {
 		{"KiB of memory", before.rss, after.rss, before.rss + 24<<10},
 		{"zombies", before.zombies, after.zombies, 0},
 	} {
+		fmt.Printf("%-13s  %d after the warm-up, %d in the end, at most %d\n", x.what, x.was, x.is, x.bound)
 		if x.is > x.bound {
 			return fmt.Errorf("there are %d %s in the end; there were %d, and %d is the bound", x.is, x.what, x.was, x.bound)
 		}

@@ -96,6 +96,7 @@ func soak(opt options) error {
 			break
 		}
 	}
+	fmt.Println("\nsoak: all well: each request answered once, nothing late, nothing left, and what it took in the end is within the bounds above")
 	return nil
 }
 
