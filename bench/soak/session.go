@@ -56,12 +56,18 @@ func (s *session) create() bool {
 			return false
 		}
 		if f.Result != nil && f.Result.SessionID != "" {
+			lost := s.id
 			s.c.mu.Lock()
 			delete(s.c.sessions, s.id)
 			s.id = f.Result.SessionID
 			s.c.sessions[s.id] = s
 			s.c.mu.Unlock()
-			return true
+			if lost == "" {
+				return true
+			}
+			// A conversation that nobody closes stays this shim's, with its lock.
+			_, ok = s.c.call("session/close", fmt.Sprintf(`{"sessionId":%q}`, lost))
+			return ok
 		}
 		s.pause(time.Second) // an agent that could not be started
 	}
