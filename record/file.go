@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"acp-shim/internal/textfile"
 )
 
 // create opens the file that path asks for, and tells where it is.
@@ -44,7 +46,7 @@ func createIn(path string, dir bool, opt Options) (file, string, error) {
 	case err != nil:
 	case !info.Mode().IsRegular():
 		err = fmt.Errorf("%s is no file; name a file or a directory", path)
-	case !own(info):
+	case !textfile.Owned(info):
 		// It was put there by somebody who wants to read what comes.
 		err = fmt.Errorf("%s belongs to another user, so that no capture is written to it; name another file", path)
 	case !lock(f):

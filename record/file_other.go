@@ -15,9 +15,6 @@ func openFile(name string, flag int) (*os.File, error) {
 	return os.OpenFile(name, flag, 0o600)
 }
 
-// own leaves it to the directories, and to who may write in them.
-func own(os.FileInfo) bool { return true }
-
 // canLock tells that a file which somebody writes to can be told from others.
 const canLock = false
 

@@ -19,12 +19,6 @@ func openFile(name string, flag int) (*os.File, error) {
 	return f, err
 }
 
-// own tells that a file is the user's or root's.
-func own(info os.FileInfo) bool {
-	st, ok := info.Sys().(*syscall.Stat_t)
-	return !ok || int(st.Uid) == os.Geteuid() || st.Uid == 0
-}
-
 // canLock tells that a file which somebody writes to can be told from others.
 const canLock = true
 

@@ -47,7 +47,7 @@ var may = map[string][]string{
 	"rewrite":               {"proxy", "internal/wire", "internal/textfile"},
 	"cancelshim":            {"proxy", "internal/wire"},
 	"usage":                 {"proxy", "internal/wire"},
-	"record":                {"proxy", "internal/wire"},
+	"record":                {"proxy", "internal/wire", "internal/textfile"},
 	// The simulator shares no code with what it tests.
 	"fixtures":        {},
 	"fixtures/seeds":  {"fixtures"},

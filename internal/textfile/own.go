@@ -6,6 +6,13 @@ import (
 	"os"
 )
 
+// Owned tells that a file is the user's or root's; where files have no owners it always
+// is.
+func Owned(info fs.FileInfo) bool {
+	_, own := owned(info)
+	return own
+}
+
 // PrivateDir makes a directory that only the user can look into where it is missing. One
 // that others can put files into, or that belongs to somebody else, is refused: what is
 // opened there may be a link to any file of the user's.
