@@ -82,3 +82,24 @@ func TestSettingsThatAreTooMuch(t *testing.T) {
 		t.Errorf("%d settings are kept", len(a.config))
 	}
 }
+
+// TestTheSessionThatSpokeLast is not taken for one that has its id after it.
+func TestTheSessionThatSpokeLast(t *testing.T) {
+	s := opened(t, Options{})
+	update := `{"method":"session/update","params":{"sessionId":"a","update":{"sessionUpdate":"agent_message_chunk"}}}`
+	s.agent(1, update)
+	first := s.core.byAgentID([]byte("a"))
+	if first == nil {
+		t.Fatal("the session is not known")
+	}
+	s.client(`{"id":2,"method":"session/delete","params":{"sessionId":"a"}}`)
+	s.agent(1, `{"id":2,"result":{}}`)
+	s.agent(1, update)
+	if x := s.core.byAgentID([]byte("a")); x != nil {
+		t.Errorf("a session that is deleted speaks: %v", x.state)
+	}
+	s.client(`{"id":3,"method":"session/load","params":{"sessionId":"a","cwd":"/w","mcpServers":[]}}`)
+	if x := s.core.byAgentID([]byte("a")); x == nil || x == first || x != s.core.sessions["a"] {
+		t.Errorf("the one that is loaded is not found: %v", x)
+	}
+}
