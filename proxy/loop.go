@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -84,7 +85,7 @@ type Loop struct {
 	came      time.Time // what is being dealt with, zero until somebody asks
 	drained   sync.Cond // a reader of an agent's may go on
 	paused    int
-	lighten   *time.Timer // gives memory back
+	ballast   ballast
 
 	store    []func()
 	storing  bool
@@ -134,11 +135,12 @@ func New(cfg Config) *Loop {
 		go l.step(func() { l.unwritten(err) })
 	}
 	l.out.onProgress = func() { l.drained.Broadcast() }
-	l.out.onEmpty = l.weigh
+	l.out.onEmpty = l.ballast.weigh
 	if l.cfg.At == nil {
 		l.cfg.At = l.at
 	}
 	l.core = newCore(l, l.cfg.Options)
+	l.ballast = ballast{step: l.step, give: debug.FreeOSMemory}
 	l.deadlines = deadlines{step: l.step, over: l.core.timer}
 	return l
 }
@@ -216,7 +218,7 @@ func (l *Loop) attend(gen int) {
 	p.out = newOutbox(&l.mu, process.Stdin(), process.StdinFD())
 	p.out.onClose = func() { process.Stdin().Close() }
 	p.out.onProgress = func() { l.blocked(gen, p) }
-	p.out.onEmpty = l.weigh
+	p.out.onEmpty = l.ballast.weigh
 	p.out.onError = func(error) {
 		// An agent that is about to exit has last words, which are read first.
 		time.AfterFunc(2*quietAfter, func() {
@@ -321,9 +323,7 @@ func (l *Loop) shut() {
 	l.mu.Lock()
 	l.isOver = true
 	l.deadlines.stop()
-	if l.lighten != nil {
-		l.lighten.Stop()
-	}
+	l.ballast.stop()
 	l.out.discard()
 	l.drained.Broadcast()
 	l.mu.Unlock()

@@ -5,7 +5,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"runtime/debug"
 	"time"
 
 	"acp-shim/internal/wire"
@@ -28,7 +27,7 @@ func (l *Loop) readClient() {
 		}
 		l.mu.Lock()
 		if !l.isOver {
-			l.weigh(len(batch))
+			l.ballast.weigh(len(batch))
 			for len(batch) > 0 {
 				var line []byte
 				line, batch = wire.Cut(batch)
@@ -133,7 +132,7 @@ func (l *Loop) readAgent(gen int, p *proc) {
 		}
 		l.mu.Lock()
 		if !l.isOver {
-			l.weigh(len(batch))
+			l.ballast.weigh(len(batch))
 			for len(batch) > 0 {
 				var line []byte
 				line, batch = wire.Cut(batch)
@@ -178,21 +177,3 @@ func (q *quietReader) Read(b []byte) (int, error) {
 	}
 	return q.out.Read(b)
 }
-
-// heavy is the size of a batch, or of what waited, after which memory is given back to
-// the system.
-const heavy = 4 << 20
-
-// weigh gives memory back to the system a while after a large frame: the shim
-// lives as long as an editor, and such a frame may come once.
-func (l *Loop) weigh(size int) {
-	if size < heavy {
-		return
-	}
-	if l.lighten != nil {
-		l.lighten.Stop()
-	}
-	l.lighten = time.AfterFunc(lightenAfter, debug.FreeOSMemory)
-}
-
-const lightenAfter = 500 * time.Millisecond

@@ -1,0 +1,58 @@
+package proxy
+
+import "time"
+
+// ballast gives memory back to the system when a busy time is over: the shim lives as
+// long as an editor, and a large frame, or a thousand small ones a second, may come once.
+// What the runtime does of itself keeps room for as much as was used at last. All of it
+// belongs to the loop's lock.
+type ballast struct {
+	moved int // bytes since memory was last given back
+	seen  int // of them, when it was last looked
+	timer *time.Timer
+	// step runs a function under the lock; give is called without it, since it takes
+	// milliseconds.
+	step func(func())
+	give func()
+}
+
+const (
+	// heavy is the size of a batch, or of what waited, after which memory is given back,
+	// and much that of all batches together.
+	heavy = 4 << 20
+	much  = 32 << 20
+	// calm is how little is moved in lightenAfter once the busy time is over.
+	calm         = 64 << 10
+	lightenAfter = 500 * time.Millisecond
+)
+
+// weigh counts what was read, or has waited.
+func (b *ballast) weigh(size int) {
+	b.moved += size
+	if b.timer == nil && (size >= heavy || b.moved >= much) {
+		b.seen = b.moved
+		b.timer = time.AfterFunc(lightenAfter, b.look)
+	}
+}
+
+// look gives memory back unless the busy time goes on.
+func (b *ballast) look() {
+	calmed := false
+	b.step(func() {
+		if calmed = b.moved-b.seen < calm; calmed {
+			b.moved, b.timer = 0, nil
+			return
+		}
+		b.seen = b.moved
+		b.timer.Reset(lightenAfter)
+	})
+	if calmed {
+		b.give()
+	}
+}
+
+func (b *ballast) stop() {
+	if b.timer != nil {
+		b.timer.Stop()
+	}
+}
