@@ -51,7 +51,7 @@ var may = map[string][]string{
 	// The simulator shares no code with what it tests.
 	"fixtures":        {},
 	"fixtures/seeds":  {"fixtures"},
-	"fixtures/sim":    {"fixtures"},
+	"fixtures/sim":    {"fixtures", "internal/textfile"},
 	"fixtures/bridge": {},
 	"cmd/acp-shim": {"proxy", "rewrite", "cancelshim", "usage", "record", "fixtures", "fixtures/sim", "fixtures/bridge",
 		"internal/agent", "internal/stdio", "internal/logs", "internal/install", "internal/editors", "internal/settings", "internal/state", "internal/conversation",
