@@ -38,6 +38,7 @@ type Catch struct {
 	mu     sync.Mutex
 	page   Page
 	opened bool // a browser was started for it
+	watch  int  // the watch that is open, or the last one; they are numbered by Begin and End
 	soon   []func()
 	doing  bool
 
@@ -197,10 +198,11 @@ func (c *Catch) Begin() error {
 		return fmt.Errorf("watching for a login page: %w", err)
 	}
 	c.watcher = w
+	watch := c.number()
 	go func() {
 		for e := range w.Events {
 			if e.Name == c.notes {
-				c.read()
+				c.read(watch)
 			}
 		}
 	}()
@@ -215,11 +217,21 @@ func (c *Catch) End() error {
 	if c.watcher != nil {
 		c.watcher.Close()
 		c.watcher = nil
+		c.number()
 	}
 	if err := os.Remove(c.notes); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("removing a login page that is over: %w", err)
 	}
 	return nil
+}
+
+// number gives a watch its number; with it, one before is over: what its goroutine still
+// has in hand belongs to a login that nobody waits for any more.
+func (c *Catch) number() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.watch++
+	return c.watch
 }
 
 // Close removes what is left.
@@ -235,8 +247,8 @@ func (c *Catch) Close() {
 	}
 }
 
-// read takes what the browser has noted: a word, and the address.
-func (c *Catch) read() {
+// read takes what the browser has noted for a watch: a word, and the address.
+func (c *Catch) read(watch int) {
 	f, err := os.Open(c.notes)
 	if err != nil {
 		return
@@ -246,7 +258,7 @@ func (c *Catch) read() {
 	for lines.Scan() {
 		word, rest, _ := bytes.Cut(lines.Bytes(), []byte(" "))
 		if p, ok := Find(rest); ok {
-			c.caught(p, string(word) == noteOpened)
+			c.caught(p, watch, string(word) == noteOpened)
 		}
 	}
 }
@@ -257,12 +269,19 @@ func (c *Catch) Line(line []byte) {
 		return
 	}
 	if p, ok := Find(line); ok {
-		c.caught(p, false)
+		c.caught(p, anyWatch, false)
 	}
 }
 
-func (c *Catch) caught(p Page, opened bool) {
+// anyWatch is for a page that no watch has found.
+const anyWatch = -1
+
+func (c *Catch) caught(p Page, watch int, opened bool) {
 	c.mu.Lock()
+	if watch != anyWatch && watch != c.watch {
+		c.mu.Unlock()
+		return
+	}
 	again := p == c.page
 	c.page = p
 	c.opened = opened || again && c.opened

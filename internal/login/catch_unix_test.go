@@ -127,6 +127,40 @@ func TestABrowserThatWaitsForTheNotes(t *testing.T) {
 	}
 }
 
+// TestAWatchThatIsOver: what its goroutine still has in hand when the next one is
+// watching is not told, and does not take the next one's place.
+func TestAWatchThatIsOver(t *testing.T) {
+	c, _, pages := caught(t)
+	var over int
+	for _, url := range []string{page + "1", page + "2"} {
+		if err := c.Begin(); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(c.notes, []byte(noteGiven+" "+url+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if p := next(t, pages); p.URL != url {
+			t.Fatalf("caught %s, want %s", p.URL, url)
+		}
+		if strings.HasSuffix(url, "1") {
+			over = c.watch
+			if err := c.End(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	late, _ := Find([]byte(page + "1"))
+	c.caught(late, over, true)
+	if p, opened := c.Page(); p.URL != page+"2" || opened {
+		t.Errorf("the page is %s, opened %v", p.URL, opened)
+	}
+	select {
+	case p := <-pages:
+		t.Errorf("told %s", p.URL)
+	default:
+	}
+}
+
 func TestBrowserThatIsNotThere(t *testing.T) {
 	c, run, pages := caught(t, "PATH=/usr/bin:/bin")
 	if err := run("/bin/sh", "-c", `"$BROWSER" '`+page+`'`); err != nil {
