@@ -64,11 +64,11 @@ func (c *Core) clientSays(m *Message) {
 		c.requests.put(r.id, r)
 	}
 	if c.ending {
-		why := "acp-shim is ending, since its input has ended"
-		if c.told {
-			why = "acp-shim is ending, since it was told to by a signal"
+		since := "its input has ended"
+		if c.since != "" {
+			since = c.since
 		}
-		c.refuse(m, r, why, false)
+		c.refuse(m, r, "acp-shim is ending, since "+since, false)
 		return
 	}
 	switch {

@@ -98,8 +98,8 @@ type Core struct {
 	ending   bool // the processes have been told so
 	standby  bool // a process would have been of use
 	finished bool
-	told     bool // to end at once
-	code     int  // the exit code
+	since    string // why it ends at once; empty while it does not
+	code     int    // the exit code
 	lastExit string
 
 	steps   []*Step

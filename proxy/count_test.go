@@ -87,7 +87,7 @@ func TestOneReadAndOneWriteABatch(t *testing.T) {
 	if r, w := reads.Load(), out.writes.Load(); r != batches || w != batches {
 		t.Errorf("%d batches took %d reads and %d writes", batches, r, w)
 	}
-	loop.Terminate(0)
+	loop.Terminate(0, "the test ends it")
 	<-code
 	in.Close()
 }

@@ -21,6 +21,8 @@ func (c *Core) exitText(a *Agent, e Exit, wanted bool) string {
 		text = "acp-shim: " + e.Words
 	case a.cause != "":
 		text = "acp-shim: the agent was ended, since " + a.cause
+	case wanted && c.since != "":
+		text = "acp-shim: the agent was ended, since " + c.since
 	case wanted:
 		text = "acp-shim: the agent process was ended"
 		if a.why != "" {
@@ -53,6 +55,9 @@ func (c *Core) exitData(a *Agent) any {
 }
 
 func (c *Core) crashText(s *Session) string {
+	if c.ending && c.since != "" {
+		return "acp-shim is ending, since " + c.since
+	}
 	if c.ending {
 		return "acp-shim is ending"
 	}
@@ -149,12 +154,15 @@ func (c *Core) closeSessions(a *Agent) {
 }
 
 // clientGone is the event that nobody reads what the shim writes.
-func (c *Core) clientGone() { c.terminate(0) }
+func (c *Core) clientGone() { c.terminate(0, "the client reads no more") }
 
 // terminate is the event that the shim was told to end: everything ends now.
-func (c *Core) terminate(code int) {
-	c.inputEnd, c.ending, c.told = true, true, true
+func (c *Core) terminate(code int, since string) {
+	c.inputEnd, c.ending = true, true
 	c.code = code
+	if c.since == "" {
+		c.since = since
+	}
 	for _, a := range c.agents {
 		if a.state < condemned {
 			a.state = condemned
@@ -189,10 +197,14 @@ func (c *Core) finish() {
 		return
 	}
 	c.finished = true
+	text := "acp-shim has ended"
+	if c.since != "" {
+		text += ", since " + c.since
+	}
 	open := c.requests.all()
 	sortRequests(open)
 	for _, r := range open {
-		c.answer(r, ErrorBody(CodeInternal, "acp-shim has ended; this request was not carried out to its end", nil), "the end")
+		c.answer(r, ErrorBody(CodeInternal, text+"; this request was not carried out to its end", nil), "the end")
 	}
 	for _, s := range c.sessions {
 		c.disown(s)

@@ -154,7 +154,7 @@ func (l *Loop) Run(ctx context.Context) int {
 	select {
 	case <-l.finish:
 	case <-ctx.Done():
-		l.Terminate(0)
+		l.Terminate(0, "acp-shim was told to end")
 		<-l.finish
 	}
 	l.drainOut()
@@ -163,8 +163,11 @@ func (l *Loop) Run(ctx context.Context) int {
 	return l.code
 }
 
-// Terminate ends everything at once; Run returns code.
-func (l *Loop) Terminate(code int) { l.step(func() { l.core.terminate(code) }) }
+// Terminate ends everything at once; Run returns code. What is still open is answered
+// with since, which goes on after "it has ended, since".
+func (l *Loop) Terminate(code int, since string) {
+	l.step(func() { l.core.terminate(code, since) })
+}
 
 // Ending tells that process gen is being ended: what it writes to stderr is not
 // for the user any more.
@@ -303,7 +306,7 @@ func (l *Loop) drainOut() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	limit, renew := endLimit, true
-	if l.core.told {
+	if l.core.since != "" {
 		limit, renew = 100*time.Millisecond, false
 	}
 	deadline, taken := time.Now().Add(limit), l.out.written

@@ -166,7 +166,7 @@ func TestLastWords(t *testing.T) {
 		if got := r.read(len(want)); string(got) != want {
 			t.Fatalf("got %q", got)
 		}
-		r.loop.Terminate(0)
+		r.loop.Terminate(0, "the test ends it")
 		r.wait()
 	}
 }

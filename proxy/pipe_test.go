@@ -99,7 +99,7 @@ func newRig(t testing.TB, opt Options) *rig {
 		in.Close()
 	}()
 	t.Cleanup(func() {
-		r.loop.Terminate(0)
+		r.loop.Terminate(0, "the test ends it")
 		send.Close()
 		get.Close()
 		r.wait()

@@ -66,13 +66,13 @@ func (l *Loop) unread(err error) {
 // unwritten is that nothing can be written to the client any more. A pipe without a
 // reader is how clients go; a file, of whoever redirects the output, fails otherwise.
 func (l *Loop) unwritten(err error) {
-	if hasGone(err) || l.core.told {
+	if hasGone(err) || l.core.since != "" {
 		l.log(slog.LevelInfo, "the client does not read any more", "error", err.Error())
 		l.core.clientGone()
 		return
 	}
 	l.sayUnwritten(err)
-	l.core.terminate(codeIO)
+	l.core.terminate(codeIO, "nothing can be written to the client any more")
 }
 
 // lastUnwritten is unwritten for the last lines, when there is nothing more to end.

@@ -65,7 +65,7 @@ func (s Script) Expire(text string) {
 
 // End ends the shim at once; every process is gone.
 func (s Script) End() {
-	s.core.terminate(0)
+	s.core.terminate(0, "a signal")
 	var gens []int
 	for _, a := range s.core.agents {
 		gens = append(gens, a.gen)

@@ -92,7 +92,7 @@ func converse(t *testing.T, opt Options, asks []string, says []string) (*Watch, 
 	for i := range says {
 		exchange(asks[i], says[i])
 	}
-	loop.Terminate(0)
+	loop.Terminate(0, "the test ends it")
 	<-ended
 	return w, came
 }

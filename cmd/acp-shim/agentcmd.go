@@ -107,7 +107,7 @@ func (c agentInstall) Run() error {
 	}
 	if !c.JSON {
 		printInstalled(root, r)
-	} else if err := printJSON(os.Stdout, struct {
+	} else if err := printJSON(stdout, struct {
 		*install.Manifest
 		Dir     string `json:"dir"`
 		Current bool   `json:"current"`
@@ -123,7 +123,7 @@ func (c agentInstall) Run() error {
 
 // printInstalled tells what was done.
 func printInstalled(root install.Root, r *install.Result) {
-	p, m := newPainter(os.Stdout), r.Manifest
+	p, m := newPainter(stdout), r.Manifest
 	say := func(name, format string, args ...any) {
 		p.line(p.paint(bold, fmt.Sprintf("%-11s", name+":")) + shown(fmt.Sprintf(format, args...)))
 	}
@@ -186,14 +186,14 @@ func (c agentUse) Run() error {
 	}
 	switch {
 	case before == b.Name:
-		fmt.Println(shown("build " + b.Name + " was in use already"))
+		fmt.Fprintln(stdout, shown("build "+b.Name+" was in use already"))
 	case before == "":
-		fmt.Println(shown("build " + b.Name + " is in use"))
+		fmt.Fprintln(stdout, shown("build "+b.Name+" is in use"))
 	default:
-		fmt.Println(shown(fmt.Sprintf("build %s is in use, before it %s; an agent that runs goes on with the old one", b.Name, before)))
+		fmt.Fprintln(stdout, shown(fmt.Sprintf("build %s is in use, before it %s; an agent that runs goes on with the old one", b.Name, before)))
 	}
 	if !b.Harness {
-		fmt.Println("warning: there is no localharness_external beside its server: it will open no session")
+		fmt.Fprintln(stdout, "warning: there is no localharness_external beside its server: it will open no session")
 	}
 	return nil
 }
@@ -222,7 +222,7 @@ func (c agentRemove) Run() error {
 	if b.Current {
 		text += "; no build is in use now"
 	}
-	fmt.Println(shown(text))
+	fmt.Fprintln(stdout, shown(text))
 	return nil
 }
 
@@ -262,7 +262,7 @@ func (c agentVerify) Run() error {
 	if err != nil {
 		return failed(err)
 	}
-	out := bufio.NewWriter(os.Stdout)
+	out := bufio.NewWriter(stdout)
 	defer out.Flush()
 	for _, d := range list {
 		if c.JSON {

@@ -61,28 +61,28 @@ func (c agentList) Run() error {
 	starts := whatStarts(list)
 	if c.JSON {
 		for _, b := range list {
-			if err := printJSON(os.Stdout, newBuildJSON(b)); err != nil {
+			if err := printJSON(stdout, newBuildJSON(b)); err != nil {
 				return err
 			}
 		}
-		return printJSON(os.Stdout, starts)
+		return printJSON(stdout, starts)
 	}
 	if len(list) == 0 {
-		fmt.Println(shown("no build is installed in " + tilde(root.Path()) + "; install one: acp-shim agent install"))
-	} else if err := printBuilds(os.Stdout, list, time.Now()); err != nil {
+		fmt.Fprintln(stdout, shown("no build is installed in "+tilde(root.Path())+"; install one: acp-shim agent install"))
+	} else if err := printBuilds(stdout, list, time.Now()); err != nil {
 		return err
 	}
 	for _, b := range list {
 		if b.Problem != "" {
-			fmt.Println(shown(fmt.Sprintf("build %s: %s", b.Name, b.Problem)))
+			fmt.Fprintln(stdout, shown(fmt.Sprintf("build %s: %s", b.Name, b.Problem)))
 		}
 		if b.Server == "" {
-			fmt.Println(shown(fmt.Sprintf("build %s has no server for this system", b.Name)))
+			fmt.Fprintln(stdout, shown(fmt.Sprintf("build %s has no server for this system", b.Name)))
 		} else if !b.Harness {
-			fmt.Println(shown(fmt.Sprintf("build %s has no localharness_external beside its server", b.Name)))
+			fmt.Fprintln(stdout, shown(fmt.Sprintf("build %s has no localharness_external beside its server", b.Name)))
 		}
 	}
-	fmt.Println(shown(starts.text(root)))
+	fmt.Fprintln(stdout, shown(starts.text(root)))
 	return nil
 }
 

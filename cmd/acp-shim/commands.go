@@ -64,7 +64,7 @@ type helpCmd struct {
 }
 
 func (versionCmd) Run() error {
-	fmt.Println("acp-shim", version())
+	fmt.Fprintln(stdout, "acp-shim", version())
 	return nil
 }
 
@@ -72,12 +72,12 @@ func (h helpCmd) Run() error {
 	name := strings.Join(h.Command, " ")
 	switch name {
 	case "":
-		printHelp(os.Stdout)
+		printHelp(stdout)
 		return nil
 	case "sim":
-		return exitCode(sim.Main([]string{"--help"}, os.Stdin, os.Stdout, os.Stderr))
+		return exitCode(sim.Main([]string{"--help"}, os.Stdin, stdout, os.Stderr))
 	case "run":
-		printSettingsHelp(os.Stdout)
+		printSettingsHelp(stdout)
 		return nil
 	}
 	parser, err := newParser(&cli{}, func(int) {})
@@ -92,7 +92,7 @@ func (h helpCmd) Run() error {
 		}
 		node = node.Children[at]
 	}
-	return exitCode(command(append(h.Command, "--help")))
+	return exitCode(carryOut(append(h.Command, "--help")))
 }
 
 // exitCode is an error that stands for an exit code and was told about.
@@ -101,12 +101,21 @@ type exitCode int
 func (e exitCode) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
 func newParser(c *cli, exit func(int)) (*kong.Kong, error) {
-	return kong.New(c, kong.Name("acp-shim"), kong.Description("Stands between an ACP client and an ACP agent."),
+	return kong.New(c, kong.Name("acp-shim"), kong.Writers(stdout, os.Stderr), kong.Description("Stands between an ACP client and an ACP agent."),
 		kong.Exit(exit), kong.UsageOnError())
 }
 
-// command carries out one of the commands.
+// command carries out one of the commands. One that could not print all that it had to
+// say has failed, whatever it did.
 func command(args []string) int {
+	code := carryOut(args)
+	if err := stdout.end(); err != nil {
+		return complain(fmt.Errorf("not all of the output could be written: %w", err))
+	}
+	return code
+}
+
+func carryOut(args []string) int {
 	switch args[0] {
 	case "-h", "-help", "--help":
 		args = []string{"help"}

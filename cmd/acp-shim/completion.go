@@ -45,11 +45,11 @@ func (c completionCmd) Run() error {
 	const bash = "complete -o default -o bashdefault -C %s acp-shim\n"
 	switch shell {
 	case "bash":
-		_, err = fmt.Printf(bash, quoteOnceMore(exe))
+		_, err = fmt.Fprintf(stdout, bash, quoteOnceMore(exe))
 	case "zsh":
-		_, err = fmt.Printf("autoload -U +X bashcompinit && bashcompinit\n"+bash, quoteOnceMore(exe))
+		_, err = fmt.Fprintf(stdout, "autoload -U +X bashcompinit && bashcompinit\n"+bash, quoteOnceMore(exe))
 	case "fish":
-		_, err = fmt.Printf(`function __complete_acp_shim
+		_, err = fmt.Fprintf(stdout, `function __complete_acp_shim
     set -lx COMP_LINE (commandline -cp)
     test -z (commandline -ct)
     and set COMP_LINE "$COMP_LINE "

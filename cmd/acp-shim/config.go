@@ -33,7 +33,7 @@ func (configCmd) Help() string {
 
 func (c configCmd) Run() error {
 	if c.Schema {
-		_, err := os.Stdout.Write(settings.Schema())
+		_, err := stdout.Write(settings.Schema())
 		return err
 	}
 	flags := c.Flags
@@ -45,12 +45,12 @@ func (c configCmd) Run() error {
 		return err
 	}
 	if c.JSON {
-		return printJSON(os.Stdout, struct {
+		return printJSON(stdout, struct {
 			File     string               `json:"file,omitempty"`
 			Settings []settings.Effective `json:"settings"`
 		}{set.Config, effective(set)})
 	}
-	t := newTables(os.Stdout)
+	t := newTables(stdout)
 	switch path := settings.ConfigPath(os.Getenv); {
 	case set.Config != "":
 		t.write("The config file is " + shown(tilde(set.Config)))

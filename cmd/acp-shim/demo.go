@@ -42,7 +42,7 @@ func (d demoCmd) Run() error {
 	if err != nil {
 		return err
 	}
-	p := newPainter(os.Stdout)
+	p := newPainter(stdout)
 	p.title("A client, acp-shim, and a simulated Antigravity server, build " + d.Build)
 	playErr := d.play(c, p, dir)
 	if err := c.stop(); playErr == nil {

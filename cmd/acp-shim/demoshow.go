@@ -22,7 +22,7 @@ type painter struct {
 	n     int
 }
 
-func newPainter(f *os.File) *painter {
+func newPainter(f *printer) *painter {
 	return &painter{w: f, color: term.IsTerminal(int(f.Fd())) && os.Getenv("NO_COLOR") == ""}
 }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 
 	"acp-shim/internal/compare"
 	"acp-shim/internal/trace"
@@ -39,7 +38,7 @@ func (d diffCmd) Run() error {
 		if sections == nil {
 			sections = []compare.Section{}
 		}
-		e := json.NewEncoder(os.Stdout)
+		e := json.NewEncoder(stdout)
 		e.SetIndent("", "  ")
 		if err := e.Encode(sections); err != nil {
 			return err
@@ -54,7 +53,7 @@ func (d diffCmd) Run() error {
 }
 
 func (d diffCmd) print(sections []compare.Section) error {
-	p := newPainter(os.Stdout)
+	p := newPainter(stdout)
 	if len(sections) == 0 {
 		p.line("no difference")
 		return nil

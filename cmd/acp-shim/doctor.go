@@ -50,7 +50,7 @@ started once and asked who it is, which costs no quota. The exit code is 1 where
 }
 
 func (c doctorCmd) Run() error {
-	out := newDoctorPrinter(os.Stdout)
+	out := newDoctorPrinter(stdout)
 	told := out.finding
 	if c.JSON {
 		told = func(doctor.Finding) {}
@@ -74,7 +74,7 @@ func (c doctorCmd) Run() error {
 	}
 	result := newDoctorResult(all)
 	if c.JSON {
-		if err := result.print(os.Stdout); err != nil {
+		if err := result.print(stdout); err != nil {
 			return err
 		}
 	} else {
@@ -200,13 +200,13 @@ type doctorPrinter struct {
 	width int // 0 is without bounds
 }
 
-func newDoctorPrinter(f *os.File) *doctorPrinter {
+func newDoctorPrinter(f *printer) *doctorPrinter {
 	return &doctorPrinter{painter: newPainter(f), width: doctorWidth(f)}
 }
 
 // doctorWidth is how wide its lines are. What no terminal shows is for a program,
 // which wants a line each.
-func doctorWidth(f *os.File) int {
+func doctorWidth(f *printer) int {
 	if os.Getenv("COLUMNS") == "" && !term.IsTerminal(int(f.Fd())) {
 		return 0
 	}

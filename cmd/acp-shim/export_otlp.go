@@ -77,7 +77,7 @@ func (c exportCmd) collect(d *damage) error {
 	if err == nil {
 		err = c.pass(d, e)
 	}
-	fmt.Printf("%s sent\n", counted(int(collector.Sent), "span"))
+	fmt.Fprintf(stdout, "%s sent\n", counted(int(collector.Sent), "span"))
 	switch {
 	case err != nil:
 		return failed(err)

@@ -16,9 +16,9 @@ import (
 // characters that may be in it.
 func writeOut(name string, force bool, write func(w io.Writer) error) error {
 	if name == "" || name == "-" {
-		b := bufio.NewWriterSize(os.Stdout, 64<<10)
+		b := bufio.NewWriterSize(stdout, 64<<10)
 		var out io.Writer = b
-		if term.IsTerminal(int(os.Stdout.Fd())) {
+		if term.IsTerminal(int(stdout.Fd())) {
 			out = harmless{b}
 		}
 		err := write(out)

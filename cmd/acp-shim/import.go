@@ -61,7 +61,7 @@ func (c importCmd) Run() error {
 		return failed(err)
 	}
 	d.end()
-	report := os.Stdout
+	report := io.Writer(stdout)
 	if out == "-" {
 		report = os.Stderr
 	}

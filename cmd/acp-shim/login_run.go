@@ -42,7 +42,7 @@ func newLoginRun(words []string) (*loginRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &loginRun{painter: newPainter(os.Stdout), words: given, pages: make(chan login.Page, 16)}
+	l := &loginRun{painter: newPainter(stdout), words: given, pages: make(chan login.Page, 16)}
 	l.shim = &shim{set: set, run: agent.NewRunID(), state: state.At(stateDirOf(set.StateDir))}
 	if l.found, err = findAgent(set); err != nil {
 		return nil, fmt.Errorf("%w; acp-shim agent install puts one there", err)

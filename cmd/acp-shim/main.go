@@ -87,6 +87,9 @@ func isCommand(word string) bool {
 
 // complain is the only place where an error of ours is printed.
 func complain(err error) int {
+	if stdout.causes(err) {
+		return 2 // it is told at the end
+	}
 	fmt.Fprintln(os.Stderr, "acp-shim:", err)
 	return 2
 }

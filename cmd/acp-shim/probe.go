@@ -132,11 +132,11 @@ func (c probeCmd) print(r *probe.Report) error {
 	var err error
 	switch {
 	case c.JSON:
-		err = printPretty(os.Stdout, r)
+		err = printPretty(stdout, r)
 	case c.MD:
-		err = printProbeMD(os.Stdout, r)
+		err = printProbeMD(stdout, r)
 	default:
-		err = newProbeTable(os.Stdout, c.Brief).print(r)
+		err = newProbeTable(stdout, c.Brief).print(r)
 	}
 	if err != nil {
 		return err
@@ -159,11 +159,11 @@ func (c probeCmd) compared(x *probe.Comparison) error {
 	var err error
 	switch {
 	case c.JSON:
-		err = printPretty(os.Stdout, x)
+		err = printPretty(stdout, x)
 	case c.MD:
-		err = printComparisonMD(os.Stdout, x)
+		err = printComparisonMD(stdout, x)
 	default:
-		err = newProbeTable(os.Stdout, c.Brief).comparison(x)
+		err = newProbeTable(stdout, c.Brief).comparison(x)
 	}
 	if err == nil && len(x.Changes) > 0 {
 		return exitCode(1)
@@ -173,9 +173,9 @@ func (c probeCmd) compared(x *probe.Comparison) error {
 
 func (c probeCmd) list() error {
 	if c.JSON {
-		return printPretty(os.Stdout, probe.Gates())
+		return printPretty(stdout, probe.Gates())
 	}
-	t := newProbeTable(os.Stdout, c.Brief)
+	t := newProbeTable(stdout, c.Brief)
 	for _, g := range probe.Gates() {
 		live := ""
 		if g.Live {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -26,7 +25,7 @@ const (
 )
 
 func newProbeTable(w io.Writer, brief bool) *probeTable {
-	p := newPainter(os.Stdout)
+	p := newPainter(stdout)
 	p.w = w
 	return &probeTable{painter: p, brief: brief}
 }

@@ -89,11 +89,11 @@ func (r redactCmd) one(redactor *record.Redactor, name string, in func() (io.Rea
 			fmt.Fprintln(os.Stderr, "acp-shim:", shown(err.Error())+"; the line is left out")
 		})
 	}
-	report := os.Stdout
+	report := io.Writer(stdout)
 	var sum record.Redaction
 	if out == "-" {
 		report = os.Stderr
-		sum, err = redact(os.Stdout)
+		sum, err = redact(stdout)
 	} else {
 		sum, err = r.write(name, out, redact)
 	}

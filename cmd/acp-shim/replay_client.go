@@ -141,19 +141,19 @@ func (c replayCmd) out() string {
 }
 
 func (c replayCmd) report(sum *replay.Summary, path string) {
-	fmt.Printf("sent      %s, %d of them requests: %d answered", show.Count(int(sum.Sent), "frame"), sum.Requests, sum.Answered)
+	fmt.Fprintf(stdout, "sent      %s, %d of them requests: %d answered", show.Count(int(sum.Sent), "frame"), sum.Requests, sum.Answered)
 	if sum.Failed > 0 {
-		fmt.Printf(", %d with an error that was none in the recording", sum.Failed)
+		fmt.Fprintf(stdout, ", %d with an error that was none in the recording", sum.Failed)
 	}
-	fmt.Printf("\nreceived  %s, %d of them requests", show.Count(int(sum.Received), "frame"), sum.Asked)
+	fmt.Fprintf(stdout, "\nreceived  %s, %d of them requests", show.Count(int(sum.Received), "frame"), sum.Asked)
 	if sum.Unlike > 0 {
-		fmt.Printf(": %d that the recorded client was not asked", sum.Unlike)
+		fmt.Fprintf(stdout, ": %d that the recorded client was not asked", sum.Unlike)
 	}
-	fmt.Printf("\nrecorded  %s\n", shown(path))
+	fmt.Fprintf(stdout, "\nrecorded  %s\n", shown(path))
 	for _, what := range sum.Unanswered {
-		fmt.Println("no answer to " + shown(what))
+		fmt.Fprintln(stdout, "no answer to "+shown(what))
 	}
 	if c.File != "-" {
-		fmt.Printf("compare   acp-shim diff %s %s\n", shown(c.File), shown(path))
+		fmt.Fprintf(stdout, "compare   acp-shim diff %s %s\n", shown(c.File), shown(path))
 	}
 }

@@ -65,7 +65,7 @@ func (c reportCmd) Run() error {
 	if err != nil {
 		return failed(fmt.Errorf("writing %s: %w; nothing was written", name, err))
 	}
-	b.tell(newPainter(os.Stdout), name)
+	b.tell(newPainter(stdout), name)
 	return nil
 }
 

@@ -44,7 +44,7 @@ func (c searchCmd) Run() error {
 	if err != nil {
 		return err
 	}
-	out := bufio.NewWriterSize(os.Stdout, 64<<10)
+	out := bufio.NewWriterSize(stdout, 64<<10)
 	defer out.Flush()
 	l := newLayout(out, true, false)
 	found, trouble := false, false

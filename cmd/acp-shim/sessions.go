@@ -78,16 +78,16 @@ func (l sessionsList) Run() error {
 	case l.ForgetAll:
 		return forgetAll(list)
 	case l.JSON:
-		return printSessionsJSON(os.Stdout, list)
+		return printSessionsJSON(stdout, list)
 	case len(list) == 0:
 		what := "no session"
 		if l.ID != "" || l.Agent != "" || l.Home != "" || l.Older > 0 {
 			what = "no such session"
 		}
-		fmt.Println(shown(what + " is remembered in " + tilde(dir.Path())))
+		fmt.Fprintln(stdout, shown(what+" is remembered in "+tilde(dir.Path())))
 		return nil
 	}
-	return printSessions(os.Stdout, list, time.Now())
+	return printSessions(stdout, list, time.Now())
 }
 
 // stateDir is the directory that a run with the same settings would use. It is
@@ -171,8 +171,8 @@ func (l sessionsList) forget(dir *state.Dir, list []state.Entry) error {
 	if err := e.Forget(e.ID); err != nil {
 		return failed(fmt.Errorf("%w; nothing was forgotten%s", err, afterInUse(err)))
 	}
-	fmt.Println(shown(forgotten(e)))
-	fmt.Println("the agent's own conversations are untouched")
+	fmt.Fprintln(stdout, shown(forgotten(e)))
+	fmt.Fprintln(stdout, "the agent's own conversations are untouched")
 	return nil
 }
 
@@ -206,15 +206,15 @@ func forgetAll(list []state.Entry) error {
 		switch {
 		case err == nil:
 			gone++
-			fmt.Println(shown(forgotten(e)))
+			fmt.Fprintln(stdout, shown(forgotten(e)))
 		case errors.As(err, &used):
 			kept++
-			fmt.Println(shown(fmt.Sprintf("kept session %s: it is in use by an acp-shim (%s)", e.ID, used.Owner)))
+			fmt.Fprintln(stdout, shown(fmt.Sprintf("kept session %s: it is in use by an acp-shim (%s)", e.ID, used.Owner)))
 		default:
 			return failed(err)
 		}
 	}
-	fmt.Printf("%d forgotten, %d kept; the agent's own conversations are untouched\n", gone, kept)
+	fmt.Fprintf(stdout, "%d forgotten, %d kept; the agent's own conversations are untouched\n", gone, kept)
 	return nil
 }
 

@@ -32,7 +32,7 @@ func (r sessionsRepair) Run() error {
 	if err != nil {
 		return failed(err)
 	}
-	step := func(line string) { fmt.Println(shown(line)) }
+	step := func(line string) { fmt.Fprintln(stdout, shown(line)) }
 	step("conversation: " + tilde(file.Path))
 	if file.Home() == "" {
 		step("owner: it lies in no agent's home, so that no acp-shim can use it")
@@ -46,7 +46,7 @@ func (r sessionsRepair) Run() error {
 	}
 	err = conversation.Repair{File: file, Unowned: r.Unowned, DryRun: r.DryRun, Step: step}.Run(ctx)
 	if errors.Is(err, conversation.ErrNoProgram) {
-		fmt.Println(byHand(file))
+		fmt.Fprintln(stdout, byHand(file))
 	}
 	if ctx.Err() != nil && err != nil {
 		err = fmt.Errorf("interrupted: %w", err)

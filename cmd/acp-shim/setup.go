@@ -153,13 +153,13 @@ func (c setupCmd) overview() error {
 	list := editors.Detect(editors.ThisMachine())
 	if c.JSON {
 		for _, f := range list {
-			if err := printJSON(os.Stdout, f); err != nil {
+			if err := printJSON(stdout, f); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	out := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(out, "CLIENT\tSTATE\tAGENT\tWHERE\tDO")
 	for _, f := range list {
 		where, do, name := "-", "-", "-"
@@ -185,14 +185,14 @@ func (c setupCmd) overview() error {
 	}
 	for _, f := range list {
 		if f.Problem != "" {
-			fmt.Println(shown(f.Name + ": " + f.Problem))
+			fmt.Fprintln(stdout, shown(f.Name+": "+f.Problem))
 		}
 		for _, path := range f.Missing {
-			fmt.Println(shown(f.Name + ": the agent " + tilde(path) + " is not there"))
+			fmt.Fprintln(stdout, shown(f.Name+": the agent "+tilde(path)+" is not there"))
 		}
 	}
 	if !slices.ContainsFunc(list, func(f editors.Found) bool { return f.State != editors.Absent }) {
-		fmt.Println("none of these was found here; acp-shim setup NAME shows the change all the same")
+		fmt.Fprintln(stdout, "none of these was found here; acp-shim setup NAME shows the change all the same")
 	}
 	return nil
 }

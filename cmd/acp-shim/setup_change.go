@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -79,9 +78,9 @@ func (p *painter) say(name, text string) {
 // show prints the change without making it.
 func (c setupCmd) show(p *editors.Plan) error {
 	if c.JSON {
-		return printJSON(os.Stdout, newSetupJSON(p))
+		return printJSON(stdout, newSetupJSON(p))
 	}
-	out := newPainter(os.Stdout)
+	out := newPainter(stdout)
 	c.head(out, p)
 	if !p.Changes() {
 		out.say("done", "it uses the shim already; there is nothing to do")
@@ -166,9 +165,9 @@ func (c setupCmd) write(p *editors.Plan) error {
 	if c.JSON {
 		j := newSetupJSON(p)
 		j.Written, j.Backup = p.Changes(), backup
-		return printJSON(os.Stdout, j)
+		return printJSON(stdout, j)
 	}
-	out := newPainter(os.Stdout)
+	out := newPainter(stdout)
 	c.head(out, p)
 	if !p.Changes() {
 		out.say("done", "it uses the shim already; there was nothing to do")
@@ -201,7 +200,7 @@ func (c setupCmd) undo(client *editors.Client, m editors.Machine) error {
 		if nothing {
 			u = &editors.Undone{}
 		}
-		return printJSON(os.Stdout, struct {
+		return printJSON(stdout, struct {
 			Client  string   `json:"client"`
 			File    string   `json:"file,omitempty"`
 			Undone  bool     `json:"undone"`
@@ -212,13 +211,13 @@ func (c setupCmd) undo(client *editors.Client, m editors.Machine) error {
 	}
 	switch {
 	case nothing:
-		fmt.Println(shown(err.Error()))
+		fmt.Fprintln(stdout, shown(err.Error()))
 	case u.Removed:
-		fmt.Println(shown("removed " + tilde(u.File) + ", which was not there before"))
+		fmt.Fprintln(stdout, shown("removed "+tilde(u.File)+", which was not there before"))
 	case u.Whole:
-		fmt.Println(shown(tilde(u.File) + " is again what it was, to the byte"))
+		fmt.Fprintln(stdout, shown(tilde(u.File)+" is again what it was, to the byte"))
 	default:
-		fmt.Println(shown(fmt.Sprintf("%s was edited since: only the shim's own change was taken out of it (%s), the rest stays as it is now",
+		fmt.Fprintln(stdout, shown(fmt.Sprintf("%s was edited since: only the shim's own change was taken out of it (%s), the rest stays as it is now",
 			tilde(u.File), strings.Join(u.Entries, ", "))))
 	}
 	return nil
@@ -232,9 +231,9 @@ func (c setupCmd) snippet(client *editors.Client, r editors.Request, text, where
 	}
 	check := checkText(client, name)
 	if c.JSON {
-		return printJSON(os.Stdout, setupJSON{Client: client.Name, Name: name, Changes: true, Snippet: text, Check: check})
+		return printJSON(stdout, setupJSON{Client: client.Name, Name: name, Changes: true, Snippet: text, Check: check})
 	}
-	out := newPainter(os.Stdout)
+	out := newPainter(stdout)
 	out.say("to do", "put this "+where)
 	out.line("")
 	for line := range strings.Lines(text) {

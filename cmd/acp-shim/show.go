@@ -43,7 +43,7 @@ func (c showCmd) Run() error {
 	if err != nil {
 		return err
 	}
-	out := bufio.NewWriterSize(os.Stdout, 64<<10)
+	out := bufio.NewWriterSize(stdout, 64<<10)
 	defer out.Flush()
 	folder := &show.Folder{}
 	var entries iter.Seq2[record.Entry, error]
@@ -121,7 +121,7 @@ func columns() int {
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
 		return max(n, narrowest)
 	}
-	if w, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil && w > 0 {
+	if w, _, err := term.GetSize(int(stdout.Fd())); err == nil && w > 0 {
 		return max(w, narrowest)
 	}
 	return 120

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -44,7 +43,7 @@ type layout struct {
 }
 
 func newLayout(w io.Writer, filtered, full bool) *layout {
-	p := newPainter(os.Stdout)
+	p := newPainter(stdout)
 	p.w = w
 	l := &layout{painter: p, width: columns(), method: 26, seq: 4, filtered: filtered, full: full}
 	switch {

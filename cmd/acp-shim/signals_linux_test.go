@@ -125,6 +125,15 @@ func TestSignalsAtEachStep(t *testing.T) {
 				if row.orderly {
 					f.judgeAsked()
 				}
+				for _, l := range f.since(0, -1) {
+					if at.name == "during a restore" {
+						break // what the process before it was asked has its own reason
+					}
+					why := l.Get("error.message").Str
+					if row.orderly && row.code != 0 && strings.HasPrefix(why, "acp-shim") && !strings.Contains(why, "since a signal to acp-shim asked for it") {
+						t.Errorf("the client is told %q", why)
+					}
+				}
 				readable(t, capture, row.orderly && (row.code == 0 || at.name != "before initialize"))
 			})
 		}

@@ -40,7 +40,7 @@ func (s *shim) onSignals() (stop func()) {
 					}
 					time.AfterFunc(lateEnd, func() { os.Exit(s.codeOr(code)) })
 				default:
-					loop.Terminate(code)
+					loop.Terminate(code, "a signal to acp-shim asked for it ("+sig.String()+")")
 					go func() {
 						// It may have come between the loop's end and that of Run.
 						if <-s.over; s.code != code {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"os"
 
 	"acp-shim/internal/stats"
 	"acp-shim/internal/trace"
@@ -15,7 +14,7 @@ type statsCmd struct {
 }
 
 func (c statsCmd) Run() error {
-	out := bufio.NewWriterSize(os.Stdout, 64<<10)
+	out := bufio.NewWriterSize(stdout, 64<<10)
 	defer out.Flush()
 	t := newTables(out)
 	s := &stats.Collector{Turn: t.turn}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -25,7 +24,7 @@ type tables struct {
 }
 
 func newTables(w io.Writer) *tables {
-	p := newPainter(os.Stdout)
+	p := newPainter(stdout)
 	p.w = w
 	return &tables{painter: p}
 }

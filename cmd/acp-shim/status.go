@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -41,12 +40,12 @@ func (c statusCmd) Run() error {
 	case err != nil:
 		return failed(err)
 	case c.JSON:
-		return printStatusJSON(os.Stdout, list)
+		return printStatusJSON(stdout, list)
 	case len(list) == 0:
-		fmt.Println(shown("no acp-shim is running that keeps its state in " + tilde(dir.Path())))
+		fmt.Fprintln(stdout, shown("no acp-shim is running that keeps its state in "+tilde(dir.Path())))
 		return nil
 	}
-	p := newPainter(os.Stdout)
+	p := newPainter(stdout)
 	for i, s := range list {
 		if i > 0 {
 			p.line("")

@@ -87,7 +87,7 @@ func whole(path string) string {
 func (s *shim) unrecorded(t *strictTap, err error) {
 	<-t.ready
 	s.log.Error("the traffic ends here, since it cannot be recorded and --record-strict was given", "error", err.Error())
-	s.loop.Terminate(exitUnrecorded)
+	s.loop.Terminate(exitUnrecorded, "the traffic cannot be recorded, as --record-strict wants: "+err.Error())
 }
 
 // strictTap tells when there is traffic that can be ended: the recorder may be in

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 
 	"acp-shim/internal/schema"
 	"acp-shim/internal/trace"
@@ -32,7 +31,7 @@ func (v validateCmd) Run() error {
 	if err != nil {
 		return err
 	}
-	if err := v.print(os.Stdout, &report); err != nil {
+	if err := v.print(stdout, &report); err != nil {
 		return err
 	}
 	if report.Violations > 0 || v.Strict && report.Warnings > 0 || d.lines > 0 {

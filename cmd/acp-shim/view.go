@@ -58,7 +58,7 @@ func (c viewCmd) Run() error {
 	if p.Full() {
 		more = ", and the capture goes on: see --max-frames"
 	}
-	fmt.Printf("%s has %s, %s%s\n", shown(path), show.Count(p.Rows(), "line"), show.Bytes(size), more)
+	fmt.Fprintf(stdout, "%s has %s, %s%s\n", shown(path), show.Count(p.Rows(), "line"), show.Bytes(size), more)
 	if c.NoOpen {
 		return nil
 	}
@@ -95,7 +95,7 @@ func (c viewCmd) write(p *view.Page) (path string, size int64, err error) {
 	path = c.Output
 	switch path {
 	case fromStdin:
-		size, err = p.WriteTo(os.Stdout)
+		size, err = p.WriteTo(stdout)
 		return "", size, err
 	case "":
 		path = pageName(c.File[0])
