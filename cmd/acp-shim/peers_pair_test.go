@@ -139,11 +139,14 @@ func (p *pair) clean() {
 	<-p.errEnd
 	p.out.Close()
 	if p.t.Failed() {
-		p.mu.Lock()
-		text := p.stderr.String()
-		p.mu.Unlock()
-		p.t.Logf("stderr:\n%s", text)
+		p.t.Logf("stderr:\n%s", p.errText())
 	}
+}
+
+func (p *pair) errText() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.stderr.String()
 }
 
 func (p *pair) note(f func()) {
