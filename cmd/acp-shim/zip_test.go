@@ -17,15 +17,17 @@ func publish(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: publish NAME DIR")
 	}
 	dir := ts.MkAbs(args[1])
-	var s *httptest.Server
-	s = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := httptest.NewUnstartedServer(nil)
+	url := "http://" + s.Listener.Addr().String()
+	s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := filepath.Join(dir, filepath.FromSlash(r.URL.Path))
 		if b, err := os.ReadFile(path); err == nil && strings.HasSuffix(path, ".json") {
-			w.Write([]byte(strings.ReplaceAll(string(b), "$"+args[0], s.URL)))
+			w.Write([]byte(strings.ReplaceAll(string(b), "$"+args[0], url)))
 			return
 		}
 		http.ServeFile(w, r, path)
-	}))
+	})
+	s.Start()
 	ts.Defer(s.Close)
-	ts.Setenv(args[0], s.URL)
+	ts.Setenv(args[0], url)
 }
