@@ -17,10 +17,8 @@ type ballast struct {
 }
 
 const (
-	// heavy is the size of a batch, or of what waited, after which memory is given back,
-	// and much that of all batches together.
+	// heavy is how much was moved, or has waited, after which memory is given back.
 	heavy = 4 << 20
-	much  = 32 << 20
 	// calm is how little is moved in lightenAfter once the busy time is over.
 	calm         = 64 << 10
 	lightenAfter = 500 * time.Millisecond
@@ -29,7 +27,7 @@ const (
 // weigh counts what was read, or has waited.
 func (b *ballast) weigh(size int) {
 	b.moved += size
-	if b.timer == nil && (size >= heavy || b.moved >= much) {
+	if b.timer == nil && b.moved >= heavy {
 		b.seen = b.moved
 		b.timer = time.AfterFunc(lightenAfter, b.look)
 	}

@@ -17,14 +17,14 @@ func TestBallast(t *testing.T) {
 		every       time.Duration
 		given       int
 	}{
-		"a large frame":               {20 << 20, 1, 0, 1},
-		"several in a row":            {20 << 20, 8, 300 * time.Millisecond, 1},
-		"two with a pause":            {20 << 20, 2, 5 * time.Second, 2},
-		"a busy time":                 {64 << 10, 5000, time.Millisecond, 1},
-		"a session of a day":          {20 << 10, 1000, time.Minute, 0},
-		"a session of weeks":          {20 << 10, 2000, time.Minute, 1},
-		"less than a large frame":     {heavy - 1, 7, time.Hour, 0},
-		"as much of them as is heavy": {heavy - 1, 9, time.Hour, 1},
+		"a large frame":           {20 << 20, 1, 0, 1},
+		"several in a row":        {20 << 20, 8, 300 * time.Millisecond, 1},
+		"two with a pause":        {20 << 20, 2, 5 * time.Second, 2},
+		"a busy time":             {64 << 10, 5000, time.Millisecond, 1},
+		"a session of a day":      {4 << 10, 1000, time.Minute, 0},
+		"a session of weeks":      {4 << 10, 4000, time.Minute, 3},
+		"less than a large frame": {heavy - 1, 1, 0, 0},
+		"and another one":         {heavy - 1, 2, time.Hour, 1},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var mu sync.Mutex

@@ -107,6 +107,7 @@ func (e worldEffects) arm(k timerKey, d time.Duration) {
 	e.w.due[k] = alarm{e.w.now + d, e.w.seq}
 }
 func (e worldEffects) disarm(k timerKey)              { delete(e.w.due, k) }
+func (e worldEffects) rest(k timerKey)                { delete(e.w.due, k) }
 func (e worldEffects) claim(id string)                { e.w.Claim(id) }
 func (e worldEffects) save(Record)                    {}
 func (e worldEffects) release(string)                 {}

@@ -79,6 +79,8 @@ func (l *Loop) arm(k timerKey, d time.Duration) { l.deadlines.arm(k, d) }
 
 func (l *Loop) disarm(k timerKey) { l.deadlines.disarm(k) }
 
+func (l *Loop) rest(k timerKey) { l.deadlines.rest(k) }
+
 func (l *Loop) claim(id string) {
 	if l.cfg.Store == nil {
 		go l.step(func() { l.core.claimed(id, nil, "") })

@@ -16,11 +16,9 @@ type deadline struct {
 	due   time.Time // when the core wants to know; zero while it does not
 }
 
-// lazy tells kinds of timers that are stopped and set again with every turn, for a
-// time that is long beside one. What the runtime has to do for that costs more than
-// the frame; so theirs runs on, and is set for the rest when it rings too early.
-func (k timerKind) lazy() bool { return k == timerIdle }
-
+// arm sets a deadline, or sets it anew. A timer that rings before it is left to, and is
+// set for the rest then: what the runtime has to do for a timer costs more than a frame,
+// and there are deadlines that every turn puts off.
 func (s *deadlines) arm(k timerKey, d time.Duration) {
 	x := s.list[k]
 	due := time.Now().Add(d)
@@ -32,7 +30,7 @@ func (s *deadlines) arm(k timerKey, d time.Duration) {
 		}
 		s.list[k] = x
 		x.timer = time.AfterFunc(d, func() { s.step(func() { s.ring(k, x) }) })
-	case !k.kind.lazy() || x.rings.After(due):
+	case x.rings.After(due):
 		x.timer.Reset(d)
 	default:
 		x.due = due
@@ -60,13 +58,17 @@ func (s *deadlines) ring(k timerKey, x *deadline) {
 	s.over(k)
 }
 
-func (s *deadlines) disarm(k timerKey) {
-	x := s.list[k]
-	switch {
-	case x == nil:
-	case k.kind.lazy():
+// rest takes a deadline back until it is armed again. Its timer runs on, for the same
+// reason.
+func (s *deadlines) rest(k timerKey) {
+	if x := s.list[k]; x != nil {
 		x.due = time.Time{}
-	default:
+	}
+}
+
+// disarm takes a deadline back, and all that there is of it.
+func (s *deadlines) disarm(k timerKey) {
+	if x := s.list[k]; x != nil {
 		x.timer.Stop()
 		delete(s.list, k)
 	}

@@ -26,6 +26,12 @@ func TestDeadlines(t *testing.T) {
 			{"arm 10, 10, disarm", "10"},
 			{"disarm, arm 5, 1, disarm, 1, disarm, 9, arm 1", "12"},
 			{"arm 5, 1, stop", ""},
+			{"arm 10, 4, rest", ""},
+			{"arm 10, 4, rest, 1, arm 10", "15"},
+			{"arm 10, 4, rest, 1, arm 2", "7"},
+			{"arm 10, 4, rest, 8, arm 10", "22"},
+			{"rest, arm 5, 1, rest, 1, disarm, 9, arm 1", "12"},
+			{"arm 10, 4, rest, 1, disarm", ""},
 		} {
 			synctest.Test(t, func(t *testing.T) {
 				began, k := time.Now(), timerKey{kind: kind, name: "a"}
@@ -46,6 +52,11 @@ func TestDeadlines(t *testing.T) {
 					switch {
 					case do == "disarm":
 						locked(func() { s.disarm(k) })
+						if len(s.list) != 0 {
+							t.Errorf("%s: a timer that was disarmed is there until it rings", c.does)
+						}
+					case do == "rest":
+						locked(func() { s.rest(k) })
 					case do == "stop":
 						locked(s.stop)
 					case strings.HasPrefix(do, "arm"):

@@ -24,6 +24,8 @@ type effects interface {
 	kill(gen int)
 	arm(k timerKey, d time.Duration)
 	disarm(k timerKey)
+	// rest is disarm for a timer that is armed again when a turn is over.
+	rest(k timerKey)
 	// claim makes this shim the owner of a session; claimed follows.
 	claim(id string)
 	// recall asks for the names of sessions of earlier runs; recalled follows.

@@ -270,7 +270,7 @@ func (s *Session) unqueue(c *Core, r *Request) {
 
 // deliver sends a frame that the session admits.
 func (c *Core) deliver(s *Session, m *Message, r *Request, again bool) {
-	c.fx.disarm(timerKey{kind: timerIdle, name: s.id})
+	c.fx.rest(timerKey{kind: timerIdle, name: s.id})
 	if !c.policy.Exclusive {
 		a := s.agent
 		if a == nil || a.state >= condemned {

@@ -49,6 +49,7 @@ func (s *script) terminate(gen int)               { s.add("terminate %d", gen) }
 func (s *script) kill(gen int)                    { s.add("kill %d", gen) }
 func (s *script) arm(k timerKey, d time.Duration) { s.timers[k] = d }
 func (s *script) disarm(k timerKey)               { delete(s.timers, k) }
+func (s *script) rest(k timerKey)                 { delete(s.timers, k) }
 func (s *script) claim(id string)                 { s.add("claim %s", id) }
 func (s *script) release(id string)               { s.add("release %s", id) }
 func (s *script) recall()                         {}

@@ -15,18 +15,18 @@ import (
 type gauge struct {
 	goroutines, fds, threads int
 	rss                      int // KiB
-	agents                   int // processes that are its children, the guard not counted
+	agents, sessions         int // processes that are its children, the guard not counted; sessions that are open
 	processes, zombies       int // of the whole run
 }
 
-const heading = "   time  what         goroutines  fds  threads  rss/MiB  agents  processes  zombies  frames"
+const heading = "   time  what         goroutines  fds  threads  rss/MiB  agents  sessions  processes  zombies  frames"
 
 func (g gauge) print(r *run, what string) {
 	r.c.mu.Lock()
 	frames := r.c.frames
 	r.c.mu.Unlock()
-	fmt.Printf("%6.0fs  %-12s %10d %4d %8d %8.1f %7d %10d %8d %7d\n", time.Since(r.began).Seconds(), what,
-		g.goroutines, g.fds, g.threads, float64(g.rss)/1024, g.agents, g.processes, g.zombies, frames)
+	fmt.Printf("%6.0fs  %-12s %10d %4d %8d %8.1f %7d %9d %10d %8d %7d\n", time.Since(r.began).Seconds(), what,
+		g.goroutines, g.fds, g.threads, float64(g.rss)/1024, g.agents, g.sessions, g.processes, g.zombies, frames)
 }
 
 func (r *run) gauge() gauge {
@@ -37,7 +37,7 @@ func (r *run) gauge() gauge {
 	g.fds = len(fds)
 	status, _ := os.ReadFile(dir + "status")
 	g.threads, g.rss = field(status, "Threads:"), field(status, "VmRSS:")
-	g.goroutines = r.goroutines()
+	g.goroutines, g.sessions = r.status()
 	g.agents = len(r.family())
 	for _, p := range r.left() {
 		g.processes++
@@ -58,30 +58,32 @@ func field(status []byte, name string) int {
 	return n
 }
 
-// goroutines is what the shim says of itself, to within a quarter of a second of
-// its last change.
-func (r *run) goroutines() int {
+// status is what the shim says of itself, to within a quarter of a second of its last
+// change.
+func (r *run) status() (goroutines, sessions int) {
 	cmd := exec.Command(r.shim, "status", "--json")
 	cmd.Env = r.env
 	out, err := cmd.Output()
 	if err != nil {
-		return 0
+		return 0, 0
 	}
 	var all []struct {
 		Status struct {
-			PID        int `json:"pid"`
-			Goroutines int `json:"goroutines"`
+			PID        int        `json:"pid"`
+			Goroutines int        `json:"goroutines"`
+			Sessions   []struct{} `json:"sessions"`
+			LeftOut    int        `json:"sessionsLeftOut"`
 		} `json:"status"`
 	}
 	if json.Unmarshal(out, &all) != nil {
-		return 0
+		return 0, 0
 	}
 	for _, s := range all {
 		if s.Status.PID == r.cmd.Process.Pid {
-			return s.Status.Goroutines
+			return s.Status.Goroutines, len(s.Status.Sessions) + s.Status.LeftOut
 		}
 	}
-	return 0
+	return 0, 0
 }
 
 // family are the agents that are children of the shim.
@@ -131,24 +133,27 @@ func (r *run) left() (list []process) {
 }
 
 // What a process of an agent's has in the shim: descriptors of its pipes and of
-// itself, and the goroutines that attend, read, write and take its stderr.
+// itself, and the goroutines that attend, read, write and take its stderr. A session that
+// is open has its lock.
 const (
 	fdsOfAgent        = 6
+	fdsOfSession      = 1
 	goroutinesOfAgent = 8
 )
 
-// flat compares two quiet states. How many processes are alive then is chance, for
-// each has something in the shim; beside that, a few descriptors and goroutines may
-// be on their way. Memory may be more by what a heap of that size leaves to be
-// collected: the capture's and the client's buffers take turns with it.
+// flat compares two quiet states. How many processes are alive then, and how many
+// sessions are open, is chance; each has something in the shim. Beside that, a few
+// descriptors and goroutines may be on their way. Memory may be more by what a heap of
+// that size leaves to be collected: the capture's and the client's buffers take turns
+// with it.
 func flat(before, after gauge) error {
-	more := max(0, after.agents-before.agents)
+	more, opened := max(0, after.agents-before.agents), max(0, after.sessions-before.sessions)
 	for _, x := range []struct {
 		what           string
 		was, is, bound int
 	}{
 		{"goroutines", before.goroutines, after.goroutines, before.goroutines + more*goroutinesOfAgent + 4},
-		{"descriptors", before.fds, after.fds, before.fds + more*fdsOfAgent + 4},
+		{"descriptors", before.fds, after.fds, before.fds + more*fdsOfAgent + opened*fdsOfSession + 4},
 		{"threads", before.threads, after.threads, before.threads + 12},
 		{"KiB of memory", before.rss, after.rss, before.rss + 24<<10},
 		{"zombies", before.zombies, after.zombies, 0},
