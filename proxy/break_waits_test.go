@@ -31,6 +31,21 @@ func TestWhatWaitsForAStart(t *testing.T) {
 	}
 }
 
+// TestCancelOfInitialize: what all others wait for cannot be taken back before there is
+// somebody to open the gate.
+func TestCancelOfInitialize(t *testing.T) {
+	s := newScript(t, Options{Policy: exclusive})
+	s.core.start()
+	s.client(initRequest)
+	s.client(`{"method":"$/cancel_request","params":{"requestId":0}}`)
+	s.client(`{"id":2,"method":"session/new","params":{"cwd":"/","mcpServers":[]}}`)
+	s.didNot("client< ")
+	s.core.started(1, 100)
+	s.did("agent1< ", "initialize")
+	s.agent(1, initResult)
+	s.did("agent1< ", "session/new")
+}
+
 // TestCancelOfWhatTheGateHolds is carried out at once, and each frame that the gate held
 // stands in a capture as received once.
 func TestCancelOfWhatTheGateHolds(t *testing.T) {

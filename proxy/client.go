@@ -255,14 +255,14 @@ func (c *Core) refuse(m *Message, r *Request, why string, again bool) {
 }
 
 // cancelHeld carries out $/cancel_request for a request that has not been sent. It
-// reports false for any other.
+// reports false for any other, and for initialize, which all others wait for.
 func (c *Core) cancelHeld(m *Message, again bool) bool {
 	id, ok := m.At(m.Params, "requestId")
 	if !ok {
 		return false
 	}
 	r, ok := c.requests.find(m.Text(id), waiting)
-	return ok && r.Held() && c.cancelRequest(m, again)
+	return ok && r.Held() && r.Method != mInitialize && c.cancelRequest(m, again)
 }
 
 // cancelRequest carries out $/cancel_request for a request that the client has no answer

@@ -50,8 +50,10 @@ const (
 	// first initialize, and a load or resume of its own.
 	openLimit = time.Minute
 	// smallLimit is for what takes an agent no time: a setting, a close.
-	smallLimit  = 30 * time.Second
-	endLimit    = 2 * time.Second
+	smallLimit = 30 * time.Second
+	endLimit   = 2 * time.Second
+	// endMoment is the same where the shim was told to end.
+	endMoment   = 100 * time.Millisecond
 	endNow      = 300 * time.Millisecond
 	crashWindow = 30 * time.Second
 	crashLimit  = 3

@@ -159,7 +159,9 @@ func (c *Core) clientGone() { c.terminate(0, "the client reads no more") }
 // terminate is the event that the shim was told to end: everything ends now.
 func (c *Core) terminate(code int, since string) {
 	c.inputEnd, c.ending = true, true
-	c.code = code
+	if code != 0 || c.code == 0 {
+		c.code = code
+	}
 	if c.since == "" {
 		c.since = since
 	}

@@ -301,22 +301,27 @@ func (l *Loop) blocked(gen int, p *proc) {
 }
 
 // drainOut gives the client time to take the last lines: as long as it goes on
-// reading, or, where the shim was told to end, a moment.
+// reading, or, once the shim is told to end, a moment.
 func (l *Loop) drainOut() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	limit, renew := endLimit, true
-	if l.core.since != "" {
-		limit, renew = 100*time.Millisecond, false
-	}
-	deadline, taken := time.Now().Add(limit), l.out.written
-	for l.out.waiting() > 0 && l.out.err == nil && time.Now().Before(deadline) {
+	deadline, taken := time.Now().Add(endLimit), l.out.written
+	for told := false; l.out.waiting() > 0 && l.out.err == nil && time.Now().Before(deadline); {
+		switch {
+		case l.core.since != "" && !told:
+			told, deadline = true, time.Now().Add(endMoment)
+		case !told && l.out.written != taken:
+			deadline, taken = time.Now().Add(endLimit), l.out.written
+		}
 		l.mu.Unlock()
 		time.Sleep(2 * time.Millisecond)
 		l.mu.Lock()
-		if renew && l.out.written != taken {
-			deadline, taken = time.Now().Add(limit), l.out.written
-		}
+	}
+	if n := l.out.waiting(); n > 0 && l.out.err == nil && l.core.since == "" {
+		l.log(slog.LevelWarn, "the client has ended, and does not take the last of what was said", "bytes", n)
+	}
+	if l.code == 0 {
+		l.code = l.core.code // of a signal that has come since
 	}
 }
 

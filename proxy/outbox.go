@@ -57,7 +57,7 @@ func newOutbox(mu *sync.Mutex, w io.Writer, fd int) *outbox {
 // takes little at a time as well, who must not be taken for one that takes nothing.
 const (
 	leastPiece = 4 << 10
-	mostPiece  = 256 << 10
+	mostPiece  = 32 << 10
 )
 
 // nextPiece is how much to write next, where the last piece took so long.

@@ -120,7 +120,7 @@ func (l *Loop) watchOut() {
 
 // readAgent is an agent's reader.
 func (l *Loop) readAgent(gen int, p *proc) {
-	r := wire.NewReader(&quietReader{p, p.Stdout()}, l.cfg.MaxFrame)
+	r := wire.NewReader(&quietReader{p: p, out: p.Stdout()}, l.cfg.MaxFrame)
 	for {
 		batch, err := r.Next()
 		if long, ok := wire.AsTooLong(err); ok {
@@ -162,18 +162,31 @@ func (l *Loop) awaitClient(gen int, p *proc) {
 }
 
 // quietReader ends the output of an agent that has exited when nothing has come
-// for a while: a tool that outlives it may hold the pipe open.
+// for a while, or more than a pipe holds: a tool that outlives it may hold the pipe
+// open, and what it says may have no end.
 type quietReader struct {
-	p   *proc
-	out Stdout
+	p    *proc
+	out  Stdout
+	late int // bytes that were read after it had exited
 }
+
+// mostLate is more than any pipe holds.
+const mostLate = 16 << 20
 
 func (q *quietReader) Read(b []byte) (int, error) {
 	if q.p.over.Load() {
 		return 0, io.EOF
 	}
-	if q.p.exited.Load() {
+	exited := q.p.exited.Load()
+	if exited {
+		if q.late > mostLate {
+			return 0, io.EOF
+		}
 		q.out.SetReadDeadline(time.Now().Add(quietAfter))
 	}
-	return q.out.Read(b)
+	n, err := q.out.Read(b)
+	if exited {
+		q.late += n
+	}
+	return n, err
 }
