@@ -24,15 +24,20 @@ func (l *Loop) toAgent(gen int, line []byte) {
 		l.dirty = append(l.dirty, p.out)
 	}
 	p.out.put(line)
-	if p.out.waiting() > blockedAbove {
-		if !l.deadlines.armed(timerKey{kind: timerBlocked, gen: gen}) {
-			l.blocked(gen, p)
-		}
-		// The client's frames are refused before it is as many: these are answers.
-		if !p.drowned && p.out.waiting() > heldLimit+l.cfg.MaxFrame {
-			p.drowned = true
-			go l.step(func() { l.core.takesNothing(gen, "the agent took no answers to what it asked") })
-		}
+}
+
+// heaped sees how much waits for an agent, when it has become more.
+func (l *Loop) heaped(gen int, p *proc) {
+	if p.out.waiting() <= blockedAbove {
+		return
+	}
+	if !l.deadlines.armed(timerKey{kind: timerBlocked, gen: gen}) {
+		l.blocked(gen, p)
+	}
+	// The client's frames are refused before it is as many: these are answers.
+	if !p.drowned && p.out.waiting() > heldLimit+l.cfg.MaxFrame {
+		p.drowned = true
+		go l.step(func() { l.core.takesNothing(gen, "the agent took no answers to what it asked") })
 	}
 }
 

@@ -115,3 +115,47 @@ func TestAnExitCodeStays(t *testing.T) {
 	s.core.gone(1, Exit{Words: "exited with code 0"})
 	s.contains(fmt.Sprintf("finished %d", codeIO))
 }
+
+// TestSignalsAgainAndAgain do not put off the kill that ends what ignores them, nor is
+// the first one's exit code changed by a client that goes.
+func TestSignalsAgainAndAgain(t *testing.T) {
+	s := newScript(t, Options{})
+	s.core.start()
+	s.core.started(1, 1)
+	s.core.terminate(143, "a signal asked for it")
+	first := s.timers[timerKey{kind: timerEnd}]
+	if first == 0 {
+		t.Fatal("nothing is to end what ignores it")
+	}
+	s.timers[timerKey{kind: timerEnd}] = first - 1 // some of it has passed
+	s.core.terminate(129, "another one asked for it")
+	s.core.clientGone()
+	if s.timers[timerKey{kind: timerEnd}] != first-1 {
+		t.Error("the kill is put off")
+	}
+	s.fire(timerKey{kind: timerEnd})
+	s.contains("finished 143")
+}
+
+// TestOneFrameThatIsTooMuch has its time like many small ones: an agent that takes
+// nothing of it is ended.
+func TestOneFrameThatIsTooMuch(t *testing.T) {
+	r := newRig(t, Options{})
+	r.agent()
+	go func() {
+		r.send.Write([]byte(`{"id":1,"method":"x","params":"`))
+		r.send.Write(bytes.Repeat([]byte("x"), blockedAbove+1<<20))
+		r.send.Write([]byte("\"}\n"))
+	}()
+	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		r.loop.mu.Lock()
+		armed := r.loop.deadlines.armed(timerKey{kind: timerBlocked, gen: 1})
+		r.loop.mu.Unlock()
+		if armed {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal("it may take its time for ever")
+		}
+	}
+}

@@ -158,13 +158,13 @@ func (c *Core) clientGone() { c.terminate(0, "the client reads no more") }
 
 // terminate is the event that the shim was told to end: everything ends now.
 func (c *Core) terminate(code int, since string) {
-	c.inputEnd, c.ending = true, true
-	if code != 0 || c.code == 0 {
+	if c.code == 0 {
 		c.code = code
 	}
-	if c.since == "" {
-		c.since = since
+	if c.since != "" {
+		return // who says it again and again does not put off the kill
 	}
+	c.inputEnd, c.ending, c.since = true, true, since
 	for _, a := range c.agents {
 		if a.state < condemned {
 			a.state = condemned

@@ -222,6 +222,7 @@ func (l *Loop) attend(gen int) {
 	p.out.onClose = func() { process.Stdin().Close() }
 	p.out.onProgress = func() { l.blocked(gen, p) }
 	p.out.onEmpty = l.ballast.weigh
+	p.out.onMore = func() { l.heaped(gen, p) }
 	p.out.onError = func(error) {
 		// An agent that is about to exit has last words, which are read first.
 		time.AfterFunc(2*quietAfter, func() {

@@ -37,12 +37,13 @@ type outbox struct {
 	err     error
 
 	// onClose closes the descriptor; onError and onProgress tell the loop, and onEmpty,
-	// with how much it was at the most, that nothing waits any more. All are called
-	// under the lock.
+	// with how much it was at the most, that nothing waits any more; onMore tells that
+	// more does. All are called under the lock.
 	onClose    func()
 	onError    func(err error)
 	onProgress func()
 	onEmpty    func(most int)
+	onMore     func()
 
 	piece int // how much run writes at once; its own
 }
@@ -135,6 +136,9 @@ func (o *outbox) flush() {
 		}
 		o.most = max(o.most, o.waiting())
 		o.cond.Signal()
+		if o.onMore != nil {
+			o.onMore()
+		}
 	}
 	o.view = nil
 	if cap(o.batch) > keepQueue {

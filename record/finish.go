@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 )
@@ -27,15 +28,13 @@ func (f *flusher) finish() error {
 	}
 	f.out = append(f.out, f.head...)
 	w := f.w
-	w.mu.Lock()
+	seq, t, summary := f.last()
 	if f.lost.any() {
-		w.seq++
-		f.rec = record{kind: isGap, seq: w.seq, t: w.since(), gap: f.lost}
+		f.rec = record{kind: isGap, seq: seq, t: t, gap: f.lost}
 		f.format(&f.rec)
+		seq++
 	}
-	w.seq++
-	f.endLine(w.seq, w.since(), w.summary)
-	w.mu.Unlock()
+	f.endLine(seq, t, summary)
 	f.put(f.out)
 	if f.gaveUp != nil {
 		cause = f.gaveUp
@@ -53,6 +52,20 @@ func (f *flusher) finish() error {
 		errs = append(errs, fmt.Errorf("closing the capture %s: %w", w.Path(), err))
 	}
 	return errors.Join(errs...)
+}
+
+// last takes what the last lines need, of which the first has the number seq. What is
+// done with it is done without the lock: a fault there ends the capture only.
+func (f *flusher) last() (seq uint64, t int64, summary []byte) {
+	w := f.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.seq++
+	seq, t, summary = w.seq, w.since(), bytes.Clone(w.summary)
+	if f.lost.any() {
+		w.seq++
+	}
+	return seq, t, summary
 }
 
 func (f *flusher) lose(a account) {

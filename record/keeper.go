@@ -167,9 +167,11 @@ func (k *keeper) retain() {
 
 // compress puts a compressed file in the place of one that is claimed.
 func (k *keeper) compress(f *os.File, info os.FileInfo, path string) error {
-	// Whoever has the file locked is the only one to write here.
+	// Whoever has the file locked is the only one to write here. What is there already
+	// was left by one that was killed, or is not ours: neither is opened.
 	tmp := path + compressed + ".tmp"
-	out, err := openFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
+	os.Remove(tmp)
+	out, err := openFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
 	if err != nil {
 		return fmt.Errorf("compressing it: %w", err)
 	}

@@ -127,6 +127,24 @@ func TestKeeperIsStopped(t *testing.T) {
 	}
 }
 
+// TestKeeperMakesItsOwn: what somebody has put where the compressed file is made is not
+// written to; the capture is in a file that is new.
+func TestKeeperMakesItsOwn(t *testing.T) {
+	dir := t.TempDir()
+	leave(t, dir, run1+".jsonl", 5, sample(t))
+	planted, err := os.OpenFile(filepath.Join(dir, run1+".jsonl"+compressed+".tmp"), os.O_RDWR|os.O_CREATE, 0o666)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer planted.Close()
+	if got := kept(t, dir, Options{Compress: true}); !slices.Equal(got, []string{run1 + ".jsonl" + compressed}) {
+		t.Errorf("there is %v", got)
+	}
+	if info, err := planted.Stat(); err != nil || info.Size() > 0 {
+		t.Errorf("what was there has %d bytes of the capture now, %v", info.Size(), err)
+	}
+}
+
 // TestKeeperThatCannotSee says once that it looks after nothing.
 func TestKeeperThatCannotSee(t *testing.T) {
 	var told []error

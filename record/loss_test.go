@@ -258,6 +258,21 @@ type faulty struct{ *disk }
 
 func (faulty) Write([]byte) (int, error) { panic("for a test") }
 
+// TestAFaultAtTheEnd is told as well, and keeps nobody waiting.
+func TestAFaultAtTheEnd(t *testing.T) {
+	w := newWriter(newDisk(), "x", Options{Start: time.Now(), Clock: func() time.Time { panic("for a test") }})
+	done := make(chan error, 1)
+	go func() { done <- w.Close() }()
+	select {
+	case err := <-done:
+		if err == nil || !strings.Contains(err.Error(), "for a test") {
+			t.Errorf("it ended with %v", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("it does not end")
+	}
+}
+
 // TestAFaultEndsTheCaptureOnly: it is told, a strict capture stops the traffic, and who
 // records goes on without waiting.
 func TestAFaultEndsTheCaptureOnly(t *testing.T) {

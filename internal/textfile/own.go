@@ -20,6 +20,13 @@ func PrivateDir(path string) error {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return err
 	}
+	link, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	if uid, own := owned(link); !own && link.Mode()&fs.ModeSymlink != 0 {
+		return fmt.Errorf("%s is a symbolic link of another user's (uid %d), so that nothing is kept where it leads; choose another directory", path, uid)
+	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return err

@@ -50,6 +50,19 @@ func TestPrivateDir(t *testing.T) {
 	if err := PrivateDir(path); err == nil || !strings.Contains(err.Error(), "uid 12345") {
 		t.Errorf("another user's: %v", err)
 	}
+	private, link := t.TempDir(), filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(private, link); err != nil {
+		t.Fatal(err)
+	}
+	if err := PrivateDir(link); err != nil {
+		t.Errorf("a link of the user's: %v", err)
+	}
+	if err := os.Lchown(link, stranger, -1); err != nil {
+		t.Fatal(err)
+	}
+	if err := PrivateDir(link); err == nil || !strings.Contains(err.Error(), "uid 12345") {
+		t.Errorf("another user's link to what is the user's: %v", err)
+	}
 }
 
 func TestOpenOwn(t *testing.T) {
