@@ -19,7 +19,8 @@ type ballast struct {
 const (
 	// heavy is how much was moved, or has waited, after which memory is given back.
 	heavy = 4 << 20
-	// calm is how little is moved in lightenAfter once the busy time is over.
+	// calm is how little is moved in lightenAfter once the busy time is over, or a 64th
+	// of all: what trickles on after a flood must not keep the flood's memory.
 	calm         = 64 << 10
 	lightenAfter = 500 * time.Millisecond
 )
@@ -37,7 +38,7 @@ func (b *ballast) weigh(size int) {
 func (b *ballast) look() {
 	calmed := false
 	b.step(func() {
-		if calmed = b.moved-b.seen < calm; calmed {
+		if calmed = b.moved-b.seen < max(calm, b.moved/64); calmed {
 			b.moved, b.timer = 0, nil
 			return
 		}

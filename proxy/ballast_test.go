@@ -51,6 +51,30 @@ func TestBallast(t *testing.T) {
 	}
 }
 
+// TestATrickleAfterAFlood does not keep the flood's memory.
+func TestATrickleAfterAFlood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		given := 0
+		b := &ballast{give: func() { given++ }}
+		b.step = func(f func()) {
+			mu.Lock()
+			defer mu.Unlock()
+			f()
+		}
+		b.step(func() { b.weigh(100 << 20) })
+		for range 10 {
+			time.Sleep(400 * time.Millisecond)
+			b.step(func() { b.weigh(300 << 10) })
+		}
+		synctest.Wait()
+		if given != 1 {
+			t.Errorf("given back %d times while it trickles", given)
+		}
+		b.step(b.stop)
+	})
+}
+
 // TestASlowClientsFrameIsGivenBack when the client has taken it at last, too: when it
 // was read, it had to be kept.
 func TestASlowClientsFrameIsGivenBack(t *testing.T) {

@@ -53,7 +53,9 @@ const (
 	smallLimit = 30 * time.Second
 	endLimit   = 2 * time.Second
 	// endMoment is the same where the shim was told to end.
-	endMoment   = 100 * time.Millisecond
+	endMoment = 100 * time.Millisecond
+	// endKill is how long a process that was killed may take to be gone.
+	endKill     = 200 * time.Millisecond
 	endNow      = 300 * time.Millisecond
 	crashWindow = 30 * time.Second
 	crashLimit  = 3
@@ -99,6 +101,7 @@ type Core struct {
 	inputEnd bool // the client will ask for nothing more
 	ending   bool // the processes have been told so
 	standby  bool // a process would have been of use
+	killed   bool // the processes, at the end
 	finished bool
 	since    string // why it ends at once; empty while it does not
 	code     int    // the exit code

@@ -134,6 +134,9 @@ func TestSignalsAgainAndAgain(t *testing.T) {
 		t.Error("the kill is put off")
 	}
 	s.fire(timerKey{kind: timerEnd})
+	s.did("kill 1")
+	s.didNot("finished") // its sessions are not another shim's while it may write
+	s.fire(timerKey{kind: timerEnd})
 	s.contains("finished 143")
 }
 

@@ -176,15 +176,21 @@ func (c *Core) terminate(code int, since string) {
 	c.ended()
 }
 
-// endTimeout is the event that processes have had their time.
+// endTimeout is the event that processes have had their time. Sessions are given up when
+// they are dead, or cannot be killed: the next shim would load what they still write.
 func (c *Core) endTimeout() {
+	if c.killed || len(c.agents) == 0 {
+		c.finish()
+		return
+	}
+	c.killed = true
+	c.fx.arm(timerKey{kind: timerEnd}, endKill)
 	for _, a := range c.agents {
 		c.fx.log(slog.LevelInfo, "a process outlives the client and is killed", "agent", a.gen)
 		a.state = condemned
 		c.fx.discard(a.gen)
 		c.fx.kill(a.gen)
 	}
-	c.finish()
 }
 
 // ended finishes once the last process is gone.

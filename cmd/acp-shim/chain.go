@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -105,10 +106,11 @@ func (c *chain) build(s *shim) error {
 func (c *chain) watch(s *shim) {
 	c.injector.Watch(func(err error) { s.log.Error("the MCP servers stay as they were", "error", err.Error()) })
 	go s.sayIfSlow(c.injector.Slow)
-	if s.set.Config == "" {
+	file := followed(s.set)
+	if file == "" {
 		return
 	}
-	c.rules = rewrite.Watch(s.set.Config, s.set.ConfigText,
+	c.rules = rewrite.Watch(file, s.set.ConfigText,
 		func(text []byte) (*rewrite.Rules, error) {
 			b, err := settings.RulesOf(text)
 			if err != nil {
@@ -121,9 +123,23 @@ func (c *chain) watch(s *shim) {
 			s.log.Info("the rules have been read again; other settings hold from the next start on")
 		},
 		func(err error) {
-			s.log.Error("the rules stay as they were", "file", s.set.Config, "error", err.Error())
+			s.log.Error("the rules stay as they were", "file", file, "error", err.Error())
 		})
 	go s.sayIfSlow(c.rules.Slow)
+}
+
+// followed is the config file whose rules are read again. One that is not there yet is
+// followed where its directory is: to watch one above it, which others write to all the
+// time, would wake the shim for nothing.
+func followed(set *settings.Settings) string {
+	if set.Config != "" || set.Unread != nil {
+		return set.Config
+	}
+	path := settings.ConfigPath(os.Getenv)
+	if info, err := os.Stat(filepath.Dir(path)); path == "" || err != nil || !info.IsDir() {
+		return ""
+	}
+	return path
 }
 
 // sayIfSlow says once that files are not followed as they should be.

@@ -30,10 +30,11 @@ func (m *Message) Parse(raw []byte) {
 	if !ok || Space(raw, end) != len(raw) {
 		return
 	}
+	named := m.Method != "" || seen&sawNameless != 0
 	switch {
-	case m.Method != "" && m.ID.Found():
+	case named && m.ID.Found():
 		m.Kind = Request
-	case m.Method != "":
+	case named:
 		m.Kind = Notification
 	case m.ID.Found():
 		// Also one that has neither a result nor an error: whoever asked waits
@@ -52,6 +53,8 @@ const (
 	sawResult
 	sawError
 	sawSession
+	// sawNameless is a method that is "": nobody knows it, and it is to be answered.
+	sawNameless
 )
 
 func (m *Message) take(key []byte, v Span, seen *uint8) {
@@ -61,6 +64,9 @@ func (m *Message) take(key []byte, v Span, seen *uint8) {
 		bit, m.ID = sawID, v
 	case "method":
 		bit, m.Method = sawMethod, methodName(m.Raw[v.Off:v.End])
+		if v.End-v.Off == len(`""`) && m.Raw[v.Off] == '"' {
+			*seen |= sawNameless
+		}
 	case "result":
 		bit, m.Result = sawResult, v
 	case "error":
