@@ -19,8 +19,9 @@ const (
 	// Alone is the length beyond which a line lies in a buffer that is its own: nobody
 	// writes to it again, and who needs the line later need not copy it.
 	Alone = chunkSize
-	// keepSize is the largest buffer that is kept once it is empty.
-	keepSize = 1 << 20
+	// keepSize is the largest buffer that is kept once it is empty: every process has one,
+	// and each would keep the largest that it ever needed.
+	keepSize = readSize
 )
 
 // TooLong is the error for a line beyond the limit. The line is passed over to
