@@ -139,6 +139,7 @@ const (
 	fdsOfAgent        = 6
 	fdsOfSession      = 1
 	goroutinesOfAgent = 8
+	memoryOfAgent     = 512 // KiB: the buffer that it is read into, and its goroutines' stacks
 )
 
 // flat compares two quiet states. How many processes are alive then, and how many
@@ -155,7 +156,7 @@ func flat(before, after gauge) error {
 		{"goroutines", before.goroutines, after.goroutines, before.goroutines + more*goroutinesOfAgent + 4},
 		{"descriptors", before.fds, after.fds, before.fds + more*fdsOfAgent + opened*fdsOfSession + 4},
 		{"threads", before.threads, after.threads, before.threads + 12},
-		{"KiB of memory", before.rss, after.rss, before.rss + 24<<10},
+		{"KiB of memory", before.rss, after.rss, before.rss + more*memoryOfAgent + 24<<10},
 		{"zombies", before.zombies, after.zombies, 0},
 	} {
 		fmt.Printf("%-13s  %d after the warm-up, %d in the end, at most %d\n", x.what, x.was, x.is, x.bound)
